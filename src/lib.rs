@@ -1,0 +1,20 @@
+//! The coordination logic of a Kafka broker, as pure state machines.
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+pub mod fetch;
+pub mod metadata;
+
+mod error_code;
+mod random;
+mod time;
+mod topic;
+
+pub use error_code::ErrorCode;
+pub use random::Random;
+pub use time::{Monotonic, Timestamp};
+pub use topic::{TopicId, TopicName};
