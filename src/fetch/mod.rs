@@ -1,8 +1,31 @@
 //! Fetch sessions (KIP-227, KIP-516, KAFKA-13111).
 
+mod cache;
+mod change;
+mod config;
+mod context;
+mod counters;
+mod detached;
+mod eviction;
+mod inclusion;
+mod partition;
 mod request;
+mod response;
+mod session;
+mod shard;
+mod size;
+mod table;
+mod watch;
 
+pub use cache::FetchCache;
+pub use change::{Change, Marked};
+pub use config::{CacheConfig, ChangeTracking, ConfigError};
+pub use context::{ContextKind, FetchContext, Visit};
+pub use counters::CacheStats;
+pub use inclusion::{Reported, Retention, inclusion, retention};
+pub use partition::FetchPartition;
 pub use request::{
     FetchMetadata, FetchParams, FetchRequest, FetcherKind, ForgottenTopic, PartitionRequest,
     Profile, RequestTopic,
 };
+pub use response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot};

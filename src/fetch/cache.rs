@@ -1,0 +1,293 @@
+//! The session cache of a broker.
+
+use alloc::vec::Vec;
+
+use super::change::{Change, Marked};
+use super::config::CacheConfig;
+use super::context::{FetchContext, FullFetch, State, Visit};
+use super::counters::CacheStats;
+use super::request::{FetchMetadata, FetchRequest};
+use super::response::{FetchAnswer, PartitionRead, Slot};
+use super::session::response_size;
+use super::shard::FetchShard;
+use super::size::ResponseSize;
+use super::table::Key;
+use crate::error_code::ErrorCode;
+use crate::metadata::TopicNames;
+use crate::random::Random;
+use crate::time::Monotonic;
+use crate::topic::TopicId;
+
+/// All fetch sessions of a broker.
+///
+/// A fetch takes three steps, and no borrow of the cache is held while the host reads its logs:
+///
+/// 1. [`begin`](Self::begin) classifies the request and commits what it changes of its session.
+/// 2. [`visit`](Self::visit) names the partitions to read. A fetch that waits for data is visited
+///    again when it is woken; only the last visit counts.
+/// 3. [`finish`](Self::finish) decides which of the reads the response carries and commits what
+///    the fetcher is told; or [`throttle`](Self::throttle) answers with nothing but a delay.
+///
+/// A host that answers requests from several threads calls it under a lock; none of the calls
+/// waits.
+#[derive(Debug)]
+pub struct FetchCache {
+    shards: Vec<FetchShard>,
+    /// How many session ids a shard has.
+    range: i32,
+    /// Deals new sessions out to the shards.
+    next_shard: i32,
+    config: CacheConfig,
+    /// Creations that a limit over all shards refused.
+    refused: u64,
+}
+
+impl FetchCache {
+    /// An empty cache.
+    pub fn new(config: CacheConfig) -> Self {
+        let shards = config.shards.cast_signed();
+        let range = i32::MAX / shards;
+        let ids = |shard: i32| ((shard * range).max(1), (shard + 1) * range);
+        Self {
+            shards: (0..shards)
+                .map(|shard| FetchShard::new(&config, ids(shard)))
+                .collect(),
+            range,
+            next_shard: config.first_shard,
+            config,
+            refused: 0,
+        }
+    }
+
+    /// The shard that could have issued this id. Ids that none issues have none.
+    fn shard_of(&self, session_id: i32) -> Option<usize> {
+        let shard = usize::try_from(session_id / self.range).ok()?;
+        (session_id > 0 && shard < self.shards.len()).then_some(shard)
+    }
+
+    fn shard_of_mut(&mut self, session_id: i32) -> Option<&mut FetchShard> {
+        let shard = self.shard_of(session_id)?;
+        self.shards.get_mut(shard)
+    }
+
+    /// Classifies a request, in Kafka's order of decisions.
+    ///
+    /// A full request (epoch 0 or -1) closes the session that it names, whoever's it is, and asks
+    /// for a new one if its epoch is 0. Any other is refused with
+    /// [`FetchSessionIdNotFound`](ErrorCode::FetchSessionIdNotFound) (70),
+    /// [`InvalidFetchSessionEpoch`](ErrorCode::InvalidFetchSessionEpoch) (71) or
+    /// [`FetchSessionTopicIdError`](ErrorCode::FetchSessionTopicIdError) (106), which changes
+    /// nothing, or accepted, which commits its lists and moves the session's epoch on. `names` must
+    /// be one consistent view; it is asked once a topic, and only from version 13 on.
+    ///
+    /// O(partitions in the request), and O(topics of the session without a name).
+    pub fn begin(
+        &mut self,
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        now: Monotonic,
+    ) -> FetchContext {
+        let session_id = request.metadata.session_id;
+        let shard = self.shard_of(session_id);
+        if request.metadata.is_full() {
+            if let Some(shard) = shard.and_then(|shard| self.shards.get_mut(shard)) {
+                shard.close(session_id);
+            }
+            return FetchContext::full(request, names, self.config.hash_seed);
+        }
+        let cached = self.partitions();
+        match shard.and_then(|shard| self.shards.get_mut(shard)) {
+            Some(shard) => {
+                let elsewhere = cached - shard.partitions();
+                shard.begin(request, names, elsewhere, now)
+            }
+            None => FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound),
+        }
+    }
+
+    /// The partitions to read for a context, in the order of its session.
+    ///
+    /// With [`ChangeTracking::On`](super::ChangeTracking::On) an incremental fetch is shown the
+    /// partitions that may have something to answer; the others would contribute nothing. A fetch
+    /// that a later one of its session has overtaken is shown nothing: its answer is an error.
+    ///
+    /// O(partitions visited); O(changed · log changed) for an incremental fetch under tracking.
+    pub fn visit<'a>(&'a mut self, context: &'a FetchContext) -> Visit<'a> {
+        match &context.state {
+            State::Error(_) => Visit::nothing(),
+            State::Sessionless(table) => Visit::all(table),
+            State::Full(full) => Visit::all(&full.table),
+            State::Incremental(ticket) => self
+                .shard_of_mut(ticket.session_id)
+                .map_or_else(Visit::nothing, |shard| shard.visit(ticket)),
+        }
+    }
+
+    /// Where a partition is in its context, for a host whose reads come back by partition: by
+    /// topic id from version 13 on, by name below.
+    pub fn slot(
+        &self,
+        context: &FetchContext,
+        topic_id: TopicId,
+        topic: &str,
+        partition: i32,
+    ) -> Option<Slot> {
+        let table = match &context.state {
+            State::Incremental(ticket) => self
+                .shards
+                .get(self.shard_of(ticket.session_id)?)?
+                .table(ticket)?,
+            _ => context.own_table()?,
+        };
+        table.find(Key::new(table.uses_topic_ids(), topic_id, topic), partition)
+    }
+
+    /// The size in bytes of the response that [`finish`](Self::finish) would give for these reads,
+    /// encoded at the request's version with its 4 bytes of length, without a header and without
+    /// node endpoints: what Kafka charges to quotas.
+    ///
+    /// Changes nothing. O(reads).
+    pub fn response_size(&self, context: &FetchContext, reads: &[PartitionRead]) -> u64 {
+        let version = context.version();
+        match &context.state {
+            State::Incremental(ticket) => self
+                .shard_of(ticket.session_id)
+                .and_then(|shard| self.shards.get(shard))
+                .map(|shard| shard.response_size(ticket, version, reads)),
+            _ => context
+                .own_table()
+                .map(|table| response_size(table, version, reads, |_, _| true)),
+        }
+        .unwrap_or_else(|| ResponseSize::new(version).total())
+    }
+
+    /// Answers a fetch: marks in `reads` which partitions the response carries, in their order,
+    /// and commits what the fetcher is told by it.
+    ///
+    /// A read of a partition that the context does not have is left out. A full fetch of epoch 0
+    /// creates a session with the partitions that were read, in the order of `reads`, evicting at
+    /// most one; if there is no room, its session id is 0 and all else is the same.
+    ///
+    /// O(reads), and for an eviction O(log sessions).
+    pub fn finish(
+        &mut self,
+        context: FetchContext,
+        reads: &mut [PartitionRead],
+        random: &mut impl Random,
+        now: Monotonic,
+    ) -> FetchAnswer {
+        if let Some(table) = context.own_table() {
+            for read in &mut *reads {
+                let is_included = table.entry(read.slot()).is_some();
+                read.set_included(is_included);
+            }
+        }
+        match context.state {
+            State::Error(error) => {
+                reads.iter_mut().for_each(|read| read.set_included(false));
+                FetchAnswer::new(error, FetchMetadata::INVALID_SESSION_ID)
+            }
+            State::Sessionless(_) => {
+                FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID)
+            }
+            State::Full(full) => self.create(*full, reads, random, now),
+            State::Incremental(ticket) => match self.shard_of_mut(ticket.session_id) {
+                Some(shard) => shard.finish(&ticket, reads),
+                None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
+            },
+        }
+    }
+
+    fn create(
+        &mut self,
+        full: FullFetch,
+        reads: &[PartitionRead],
+        random: &mut impl Random,
+        now: Monotonic,
+    ) -> FetchAnswer {
+        let mut answer = FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID);
+        let limits = self.config.limits;
+        let size = reads.len() as u64;
+        if size > u64::from(limits.session_partitions)
+            || self.partitions().saturating_add(size) > limits.cached_partitions
+            || self.sessions_of(full.principal) >= limits.principal_sessions
+        {
+            self.refused += 1;
+            return answer;
+        }
+        let shard = (self.next_shard & i32::MAX) as usize % self.shards.len();
+        self.next_shard = self.next_shard.wrapping_add(1);
+        if let Some(shard) = self.shards.get_mut(shard) {
+            (answer.session_id, answer.evicted) = shard.create(full, reads, random, now);
+        }
+        answer
+    }
+
+    /// Answers a fetch whose client is over its quota: with no partitions and the time it should
+    /// wait, in milliseconds.
+    ///
+    /// What the request changed of its session stays; what its answer would have told stays
+    /// untold. The error of an error context is not told either, as in Kafka.
+    pub fn throttle(&mut self, context: FetchContext, throttle_time_ms: i32) -> FetchAnswer {
+        let answer = match &context.state {
+            State::Incremental(ticket) => match self.shard_of_mut(ticket.session_id) {
+                Some(shard) => shard.throttle(ticket),
+                None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
+            },
+            _ => FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID),
+        };
+        FetchAnswer {
+            throttle_time_ms,
+            ..answer
+        }
+    }
+
+    /// Tells the sessions that hold a partition that it changed: those by topic id of the topic
+    /// with this id, those by name of the topic with this name. `on_marked` hears of each.
+    ///
+    /// Does nothing without [`ChangeTracking::On`](super::ChangeTracking::On). O(sessions that hold
+    /// partitions of the topic), with a look-up in those that are likely to hold this one.
+    pub fn mark(
+        &mut self,
+        topic_id: TopicId,
+        topic: &str,
+        partition: i32,
+        change: Change,
+        mut on_marked: impl FnMut(Marked),
+    ) {
+        for shard in &mut self.shards {
+            shard.mark(topic_id, topic, partition, change, &mut on_marked);
+        }
+    }
+
+    /// Makes every session visit all of its partitions once, with the next request or the next
+    /// visit: for changes whose extent the host does not know, such as new access rules. O(shards).
+    pub fn mark_all(&mut self) {
+        self.shards.iter_mut().for_each(FetchShard::mark_all);
+    }
+
+    fn partitions(&self) -> u64 {
+        self.shards.iter().map(FetchShard::partitions).sum()
+    }
+
+    fn sessions_of(&self, principal: u64) -> u32 {
+        self.shards
+            .iter()
+            .map(|shard| shard.sessions_of(principal))
+            .sum()
+    }
+
+    /// The state of the cache and what happened in it. O(shards).
+    pub fn stats(&self) -> CacheStats {
+        let mut stats = CacheStats {
+            refused: self.refused,
+            ..CacheStats::default()
+        };
+        for shard in &self.shards {
+            stats.sessions += shard.len() as u64;
+            stats.partitions += shard.partitions();
+            stats.add(shard.counters());
+        }
+        stats
+    }
+}

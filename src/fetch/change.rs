@@ -1,0 +1,208 @@
+//! What the host tells of partitions that change, and what a session remembers of it.
+
+use alloc::vec::Vec;
+
+use super::partition::Entry;
+use super::request::{FetcherKind, Profile};
+use super::response::Slot;
+use super::table::PartitionTable;
+use crate::time::Monotonic;
+
+/// What happened to a partition.
+///
+/// Marking more than happened costs a visit and changes no answer; a change that is not marked
+/// may not be answered. Where several things happened, mark each, or mark
+/// [`Change::Unspecified`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// Records were appended: the log's end moved. Of interest to followers.
+    Appended,
+    /// The high watermark moved, up or down.
+    HighWatermark,
+    /// The last stable offset moved. Of interest to consumers that read committed records.
+    LastStableOffset,
+    /// The log start offset moved: retention, deleted records, tiering.
+    LogStartOffset,
+    /// The log was truncated, replaced or moved to another directory.
+    Truncated,
+    /// The leader, its epoch, the replicas, or whether they are online changed.
+    Leadership,
+    /// The topic or partition was created, deleted or created again.
+    Metadata,
+    /// In-sync replicas, replicas' log ranges or racks changed, by which a consumer may be sent to
+    /// another replica.
+    ReplicaSelection,
+    /// The follower's standing in the partition changed: in-sync replicas, broker epoch, fencing.
+    FollowerState,
+    /// Anything: every session that holds the partition visits it.
+    Unspecified,
+}
+
+impl Change {
+    /// Whether a fetch of this kind may be answered otherwise after the change.
+    pub(super) const fn concerns(self, fetcher: FetcherKind, profile: Profile) -> bool {
+        match (self, fetcher) {
+            (Self::Appended | Self::FollowerState, FetcherKind::Consumer)
+            | (Self::LastStableOffset | Self::ReplicaSelection, FetcherKind::Follower) => false,
+            (Self::LastStableOffset, FetcherKind::Consumer) => profile.read_committed,
+            _ => true,
+        }
+    }
+}
+
+/// A session that a marked partition is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Marked {
+    /// The session's id.
+    pub session_id: i32,
+    /// Who fetches with it.
+    pub fetcher: FetcherKind,
+    /// If the partition had nothing to answer until this mark: when the last request was accepted
+    /// that would have been told. A follower was caught up on the partition at that time, though
+    /// the host, which did not visit it, may have recorded an earlier one.
+    pub quiet_at: Option<Monotonic>,
+    /// Whether a request of the session has been accepted and not been answered: the host may
+    /// want to look at the partition again on its behalf.
+    pub is_waiting: bool,
+}
+
+/// The partitions of a session that its next answer may have to carry.
+#[derive(Clone, Debug)]
+pub(super) struct Changes {
+    /// Slots, each once: those whose entry is flagged as changed. In the order of the session
+    /// after [`begin_visit`](Self::begin_visit). Some may have been removed from the session since.
+    slots: Vec<u32>,
+    /// All partitions are to be visited, listed or not.
+    all: bool,
+    /// That was so, or became so again, after the last visit.
+    all_since_visit: bool,
+    /// When a request was last accepted in whose time every entry that is not flagged was quiet.
+    quiet_at: Option<Monotonic>,
+    profile: Profile,
+    /// How many times all sessions had been marked when this one last looked.
+    marked_all: u64,
+}
+
+impl Changes {
+    /// Of a new session, which has to visit everything once.
+    pub(super) const fn new(profile: Profile, marked_all: u64) -> Self {
+        Self {
+            slots: Vec::new(),
+            all: true,
+            all_since_visit: true,
+            quiet_at: None,
+            profile,
+            marked_all,
+        }
+    }
+
+    pub(super) const fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Whether every partition is to be visited.
+    pub(super) const fn is_all(&self) -> bool {
+        self.all
+    }
+
+    pub(super) const fn mark_all(&mut self) {
+        self.all = true;
+        self.all_since_visit = true;
+    }
+
+    /// Takes note of a request's profile and of how often all sessions have been marked.
+    pub(super) fn observe(&mut self, profile: Profile, marked_all: u64) {
+        if self.profile != profile || self.marked_all != marked_all {
+            self.profile = profile;
+            self.marked_all = marked_all;
+            self.mark_all();
+        }
+    }
+
+    /// Marks one entry; answers when it was last known to be quiet, if it was so until now.
+    pub(super) fn mark(&mut self, slot: Slot, entry: &mut Entry) -> Option<Monotonic> {
+        let was_listed = entry.is_changed();
+        entry.set_changed();
+        if was_listed {
+            return None;
+        }
+        self.slots.push(slot.0);
+        self.quiet_at
+    }
+
+    /// Settles what a request accepted at that time visits. A mark that comes after this call
+    /// outlives the answer.
+    pub(super) fn begin_visit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {
+        let entries = table.entries_mut();
+        let mut is_sorted = true;
+        let mut last = 0;
+        self.slots.retain(|&slot| {
+            let Some(entry) = entries.get_mut(slot as usize) else {
+                return false;
+            };
+            if !entry.is_live() {
+                entry.set_unchanged();
+                return false;
+            }
+            entry.set_visited();
+            is_sorted &= last <= entry.position;
+            last = entry.position;
+            true
+        });
+        self.all_since_visit = false;
+        if self.all {
+            return;
+        }
+        self.quiet_at = Some(accepted);
+        if !is_sorted {
+            self.slots.sort_unstable_by_key(|&slot| {
+                entries
+                    .get(slot as usize)
+                    .map_or(u32::MAX, |entry| entry.position)
+            });
+        }
+    }
+
+    /// What that is, in the order of the session.
+    pub(super) fn visited<'a>(&'a self, table: &'a PartitionTable) -> &'a [u32] {
+        if self.all { table.order() } else { &self.slots }
+    }
+
+    /// Before an answer is generated: the entries that may be found quiet are those flagged.
+    pub(super) fn begin_commit(&self, table: &mut PartitionTable) {
+        if self.all && !self.all_since_visit {
+            let entries = table.entries_mut().iter_mut();
+            entries
+                .filter(|entry| entry.is_live())
+                .for_each(Entry::keep_changed);
+        }
+    }
+
+    /// After an answer was generated and quiet entries were unflagged.
+    pub(super) fn end_commit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {
+        if self.all_since_visit {
+            return;
+        }
+        self.quiet_at = Some(accepted);
+        let entries = table.entries_mut();
+        if self.all {
+            self.all = false;
+            self.slots.clear();
+            for (slot, entry) in entries.iter_mut().enumerate() {
+                if !entry.is_live() {
+                    entry.set_unchanged();
+                } else if entry.is_changed() {
+                    self.slots.push(slot as u32);
+                }
+            }
+        } else {
+            self.slots.retain(|&slot| {
+                entries
+                    .get(slot as usize)
+                    .is_some_and(|entry| entry.is_changed())
+            });
+        }
+    }
+}

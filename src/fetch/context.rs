@@ -1,0 +1,223 @@
+//! What a fetch request was classified as, between its acceptance and its answer.
+
+use alloc::boxed::Box;
+use core::slice;
+
+use super::partition::FetchPartition;
+use super::request::{FetchMetadata, FetchRequest, FetcherKind, Profile};
+use super::response::Slot;
+use super::table::PartitionTable;
+use crate::error_code::ErrorCode;
+use crate::metadata::TopicNames;
+
+/// A fetch request on its way to its answer.
+///
+/// It owns what it needs and borrows nothing: it can wait with the host for data to arrive. Give
+/// it to [`FetchCache::finish`](super::FetchCache::finish) or
+/// [`FetchCache::throttle`](super::FetchCache::throttle), or drop it: what the request changed of
+/// its session stays, what its answer would have told stays untold.
+#[derive(Debug)]
+#[must_use = "a fetch is answered by `finish` or `throttle`"]
+pub struct FetchContext {
+    version: i16,
+    pub(super) state: State,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    Error(ErrorCode),
+    Sessionless(Box<PartitionTable>),
+    Full(Box<FullFetch>),
+    Incremental(Ticket),
+}
+
+/// A full request that asks for a session.
+#[derive(Debug)]
+pub(super) struct FullFetch {
+    pub(super) table: Box<PartitionTable>,
+    pub(super) fetcher: FetcherKind,
+    pub(super) profile: Profile,
+    pub(super) principal: u64,
+}
+
+/// An accepted request of a session, which may be gone by the time it is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    /// Where the session is, or was, in its shard.
+    pub(super) place: u32,
+    /// Which of the sessions that have been there it is.
+    pub(super) generation: u32,
+    pub(super) session_id: i32,
+    /// The session's epoch after this request was accepted. If it has another one now, a later
+    /// request was accepted and this one is answered with an error.
+    pub(super) epoch: i32,
+    pub(super) partitions: u32,
+}
+
+/// The kinds of contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ContextKind {
+    /// The request names a session that cannot take it: the answer is an error.
+    Error,
+    /// A request of a live session: visits the session's partitions, answers those that changed.
+    Incremental,
+    /// A request for the partitions it lists, which asks for a session.
+    Full,
+    /// A request for the partitions it lists, without a session.
+    Sessionless,
+}
+
+impl FetchContext {
+    /// The context of a full request, whose session (if it names one) has been closed.
+    ///
+    /// O(partitions in the request).
+    pub(super) fn full(request: &FetchRequest<'_>, names: &impl TopicNames, seed: u64) -> Self {
+        let table = Box::new(PartitionTable::of_request(request, names, seed));
+        let state = if request.metadata.epoch == FetchMetadata::INITIAL_EPOCH {
+            let &FetchRequest {
+                fetcher,
+                profile,
+                principal,
+                ..
+            } = request;
+            State::Full(Box::new(FullFetch {
+                table,
+                fetcher,
+                profile,
+                principal,
+            }))
+        } else {
+            State::Sessionless(table)
+        };
+        Self {
+            version: request.version,
+            state,
+        }
+    }
+
+    /// The context of a request that its session's last partition left with.
+    pub(super) fn sessionless(
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        seed: u64,
+    ) -> Self {
+        let table = Box::new(PartitionTable::of_request(request, names, seed));
+        Self {
+            version: request.version,
+            state: State::Sessionless(table),
+        }
+    }
+
+    pub(super) const fn error_of(version: i16, error: ErrorCode) -> Self {
+        Self {
+            version,
+            state: State::Error(error),
+        }
+    }
+
+    pub(super) const fn incremental(version: i16, ticket: Ticket) -> Self {
+        Self {
+            version,
+            state: State::Incremental(ticket),
+        }
+    }
+
+    /// What the request was classified as.
+    pub const fn kind(&self) -> ContextKind {
+        match self.state {
+            State::Error(_) => ContextKind::Error,
+            State::Sessionless(_) => ContextKind::Sessionless,
+            State::Full(_) => ContextKind::Full,
+            State::Incremental(_) => ContextKind::Incremental,
+        }
+    }
+
+    /// The error of an error context, otherwise [`ErrorCode::None`].
+    pub const fn error(&self) -> ErrorCode {
+        match self.state {
+            State::Error(error) => error,
+            _ => ErrorCode::None,
+        }
+    }
+
+    /// The id of the session whose request this is; 0 if there is none, or none yet.
+    pub const fn session_id(&self) -> i32 {
+        match &self.state {
+            State::Incremental(ticket) => ticket.session_id,
+            _ => FetchMetadata::INVALID_SESSION_ID,
+        }
+    }
+
+    /// The request's version of the Fetch API.
+    pub const fn version(&self) -> i16 {
+        self.version
+    }
+
+    /// How many partitions the request asks for, those of its session included that a visit may
+    /// leave out because they did not change.
+    ///
+    /// Whether there is anything to wait for is decided by this number less the partitions that
+    /// cannot be read, not by how many are visited.
+    pub fn partition_count(&self) -> usize {
+        match &self.state {
+            State::Error(_) => 0,
+            State::Sessionless(table) => table.len(),
+            State::Full(full) => full.table.len(),
+            State::Incremental(ticket) => ticket.partitions as usize,
+        }
+    }
+
+    /// The partitions that the request itself lists, if it is a full one.
+    pub(super) fn own_table(&self) -> Option<&PartitionTable> {
+        match &self.state {
+            State::Sessionless(table) => Some(table),
+            State::Full(full) => Some(&full.table),
+            State::Error(_) | State::Incremental(_) => None,
+        }
+    }
+}
+
+/// The partitions to read for a context, in order.
+///
+/// Made by [`FetchCache::visit`](super::FetchCache::visit).
+#[derive(Clone, Debug)]
+pub struct Visit<'a> {
+    table: Option<&'a PartitionTable>,
+    slots: slice::Iter<'a, u32>,
+}
+
+impl<'a> Visit<'a> {
+    pub(super) fn new(table: &'a PartitionTable, slots: &'a [u32]) -> Self {
+        Self {
+            table: Some(table),
+            slots: slots.iter(),
+        }
+    }
+
+    pub(super) fn all(table: &'a PartitionTable) -> Self {
+        Self::new(table, table.order())
+    }
+
+    pub(super) fn nothing() -> Self {
+        Self {
+            table: None,
+            slots: [].iter(),
+        }
+    }
+}
+
+impl<'a> Iterator for Visit<'a> {
+    type Item = FetchPartition<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<FetchPartition<'a>> {
+        let table = self.table?;
+        loop {
+            // The order has holes.
+            if let Some(partition) = table.partition(Slot(*self.slots.next()?)) {
+                return Some(partition);
+            }
+        }
+    }
+}

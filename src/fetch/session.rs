@@ -1,0 +1,132 @@
+//! One live session.
+
+use alloc::boxed::Box;
+
+use super::change::Changes;
+use super::eviction::Standing;
+use super::inclusion::{inclusion, retention};
+use super::partition::Entry;
+use super::request::{FetchMetadata, FetchRequest, FetcherKind};
+use super::response::{PartitionRead, Slot};
+use super::size::ResponseSize;
+use super::table::{PartitionTable, Put, TableDelta, is_same_topic};
+use crate::metadata::TopicNames;
+use crate::time::Monotonic;
+use crate::topic::TopicName;
+
+/// A session: what it remembers of its partitions and where it stands in its shard.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    pub(super) id: i32,
+    /// The epoch that the next request must carry: 1 and above.
+    pub(super) epoch: i32,
+    /// Who created it; a follower's sessions are privileged.
+    pub(super) fetcher: FetcherKind,
+    pub(super) principal: u64,
+    pub(super) created: Monotonic,
+    pub(super) last_used: Monotonic,
+    /// How many partitions it had when it was last used.
+    pub(super) cached_size: u32,
+    pub(super) standing: Standing,
+    /// A request was accepted and not answered since.
+    pub(super) is_waiting: bool,
+    /// `None` if the host does not mark changes.
+    pub(super) changes: Option<Changes>,
+    pub(super) table: Box<PartitionTable>,
+}
+
+impl Session {
+    /// Applies the lists of an incremental request: what it forgets goes after what it adds.
+    pub(super) fn update(
+        &mut self,
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        delta: &mut TableDelta,
+    ) {
+        let changes = &mut self.changes;
+        self.table.put_all(request, names, |table, slot, put| {
+            if put == Put::Added {
+                delta.added.push(slot);
+            }
+            if let Some((changes, entry)) = changes.as_mut().zip(table.entry_mut(Slot(slot))) {
+                changes.mark(Slot(slot), entry);
+            }
+        });
+        self.table.remove_all(request, delta);
+    }
+
+    /// Takes note of an accepted request.
+    pub(super) fn accept(&mut self) {
+        self.epoch = FetchMetadata::next_epoch(self.epoch);
+        self.is_waiting = true;
+    }
+
+    /// Generates an answer: marks the reads that it carries, remembers what they report, and
+    /// moves the partitions whose records it returns to the end.
+    pub(super) fn answer(&mut self, reads: &mut [PartitionRead], marked_all: u64) {
+        self.is_waiting = false;
+        let Some(changes) = &mut self.changes else {
+            answer(&mut self.table, reads, |_, _| {});
+            return;
+        };
+        changes.observe(changes.profile(), marked_all);
+        changes.begin_commit(&mut self.table);
+        answer(&mut self.table, reads, |entry, read| {
+            let is_quiet = retention(entry.reported(), read).is_none();
+            if is_quiet && !entry.is_changed_since_visit() {
+                entry.set_unchanged();
+            }
+        });
+        changes.end_commit(&mut self.table, self.last_used);
+    }
+}
+
+/// Marks which of the reads an incremental answer carries and commits what it tells.
+pub(super) fn answer(
+    table: &mut PartitionTable,
+    reads: &mut [PartitionRead],
+    mut told: impl FnMut(&mut Entry, &PartitionRead),
+) {
+    for read in reads {
+        let Some(entry) = table.entry_mut(read.slot()) else {
+            read.set_included(false);
+            continue;
+        };
+        let (is_included, reported) = inclusion(entry.reported(), read);
+        read.set_included(is_included);
+        if is_included {
+            entry.set_reported(reported);
+        }
+        told(entry, read);
+        if read.records_size() > 0 {
+            table.move_to_end(read.slot());
+        }
+    }
+}
+
+/// The size of an answer with those reads that `is_carried` says.
+pub(super) fn response_size(
+    table: &PartitionTable,
+    version: i16,
+    reads: &[PartitionRead],
+    is_carried: impl Fn(&Entry, &PartitionRead) -> bool,
+) -> u64 {
+    let mut size = ResponseSize::new(version);
+    let mut open = None;
+    for read in reads {
+        let Some(entry) = table.entry(read.slot()) else {
+            continue;
+        };
+        if !is_carried(entry, read) {
+            continue;
+        }
+        let topic = entry.topic();
+        if !open.is_some_and(|open| is_same_topic(table, open, topic)) {
+            let name = table.topic(topic).and_then(|topic| topic.name());
+            size.topic(name.map_or(0, |name| TopicName::as_str(name).len()));
+            open = Some(topic);
+        }
+        size.partition(read);
+    }
+    size.total()
+}

@@ -1,0 +1,607 @@
+//! One shard of the session cache: its sessions, and what happens to them.
+
+use alloc::vec::Vec;
+use core::hash::BuildHasher;
+use core::num::NonZeroU32;
+
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashTable};
+
+use super::change::{Change, Changes, Marked};
+use super::config::{CacheConfig, ChangeTracking, Limits};
+use super::context::{FetchContext, FullFetch, Ticket, Visit};
+use super::counters::ShardCounters;
+use super::detached::{Detached, DetachedSessions};
+use super::eviction::EvictionOrder;
+use super::inclusion::inclusion;
+use super::request::{FetchRequest, FetcherKind};
+use super::response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot};
+use super::session::{Session, answer, response_size};
+use super::size::ResponseSize;
+use super::table::{PartitionTable, TableDelta, UNWATCHED};
+use super::watch::{WatchIndex, WatchKey, Watcher};
+use crate::error_code::ErrorCode;
+use crate::metadata::TopicNames;
+use crate::random::Random;
+use crate::time::Monotonic;
+use crate::topic::{TopicId, TopicName};
+
+/// An independent slice of the session cache, with its own capacity, order of eviction and range
+/// of session ids (KAFKA-9401).
+#[derive(Debug)]
+pub(super) struct FetchShard {
+    /// The ids it issues: from the first up to but not including the second.
+    ids: (i32, i32),
+    capacity: u32,
+    limits: Limits,
+    tracking: ChangeTracking,
+    seed: u64,
+    places: Vec<Place>,
+    free: Vec<u32>,
+    by_id: HashTable<u32>,
+    hasher: FixedState,
+    order: EvictionOrder,
+    detached: DetachedSessions,
+    watch: WatchIndex,
+    principals: HashMap<u64, u32, FixedState>,
+    partitions: u64,
+    marked_all: u64,
+    counters: ShardCounters,
+    delta: TableDelta,
+}
+
+/// Where a session lives, one after the other.
+#[derive(Debug, Default)]
+struct Place {
+    generation: u32,
+    session: Option<Session>,
+}
+
+/// Why a session was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Removal {
+    Closed,
+    Evicted(EvictionReason),
+    OverLimit,
+}
+
+impl FetchShard {
+    pub(super) fn new(config: &CacheConfig, ids: (i32, i32)) -> Self {
+        let hasher = FixedState::with_seed(config.hash_seed);
+        Self {
+            ids,
+            capacity: config.slots / config.shards,
+            limits: config.limits,
+            tracking: config.tracking,
+            seed: config.hash_seed,
+            places: Vec::new(),
+            free: Vec::new(),
+            by_id: HashTable::new(),
+            hasher: hasher.clone(),
+            order: EvictionOrder::new(config.eviction_ms),
+            detached: DetachedSessions::new(&config.limits),
+            watch: WatchIndex::new(config.hash_seed),
+            principals: HashMap::with_hasher(hasher),
+            partitions: 0,
+            marked_all: 0,
+            counters: ShardCounters::default(),
+            delta: TableDelta::default(),
+        }
+    }
+
+    /// The number of live sessions.
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// The number of cached partitions, each session counted as of its last use.
+    pub(super) const fn partitions(&self) -> u64 {
+        self.partitions
+    }
+
+    pub(super) const fn counters(&self) -> &ShardCounters {
+        &self.counters
+    }
+
+    /// The number of sessions of that principal; counted only if there is a limit on it.
+    pub(super) fn sessions_of(&self, principal: u64) -> u32 {
+        self.principals.get(&principal).copied().unwrap_or(0)
+    }
+
+    const fn counts_principals(&self) -> bool {
+        self.limits.principal_sessions != u32::MAX
+    }
+
+    fn place_of(&self, id: i32) -> Option<u32> {
+        let is_it = |&place: &u32| self.session(place).is_some_and(|session| session.id == id);
+        self.by_id.find(self.hasher.hash_one(id), is_it).copied()
+    }
+
+    fn session(&self, place: u32) -> Option<&Session> {
+        self.places.get(place as usize)?.session.as_ref()
+    }
+
+    fn session_mut(&mut self, place: u32) -> Option<&mut Session> {
+        self.places.get_mut(place as usize)?.session.as_mut()
+    }
+
+    /// The session of a ticket, if it still lives.
+    fn ticketed(&mut self, ticket: &Ticket) -> Option<&mut Session> {
+        let place = self.places.get_mut(ticket.place as usize)?;
+        if place.generation == ticket.generation {
+            place.session.as_mut()
+        } else {
+            None
+        }
+    }
+
+    /// Closes a session, if it is there. The fetch of it that waits is still answered.
+    pub(super) fn close(&mut self, id: i32) {
+        if let Some(place) = self.place_of(id) {
+            self.remove(place, Removal::Closed);
+        }
+    }
+
+    /// Accepts or refuses an incremental request. `cached_elsewhere` counts the partitions in
+    /// other shards.
+    pub(super) fn begin(
+        &mut self,
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        cached_elsewhere: u64,
+        now: Monotonic,
+    ) -> FetchContext {
+        let version = request.version;
+        let Some(place) = self.place_of(request.metadata.session_id) else {
+            self.counters.not_found += 1;
+            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
+        };
+        let marked_all = self.marked_all;
+        let Some(it) = self.places.get_mut(place as usize) else {
+            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
+        };
+        let generation = it.generation;
+        let Some(session) = &mut it.session else {
+            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
+        };
+        if session.epoch != request.metadata.epoch {
+            self.counters.invalid_epoch += 1;
+            return FetchContext::error_of(version, ErrorCode::InvalidFetchSessionEpoch);
+        }
+        if session.table.uses_topic_ids() != request.uses_topic_ids() {
+            self.counters.topic_id_error += 1;
+            return FetchContext::error_of(version, ErrorCode::FetchSessionTopicIdError);
+        }
+        let mut grew = false;
+        if !request.topics.is_empty() || !request.forgotten.is_empty() {
+            self.delta.clear();
+            session.update(request, names, &mut self.delta);
+            grew = !self.delta.added.is_empty();
+            self.follow_delta(place);
+        }
+        let Some(session) = self
+            .places
+            .get_mut(place as usize)
+            .and_then(|it| it.session.as_mut())
+        else {
+            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
+        };
+        if session.table.is_empty() {
+            self.remove(place, Removal::Closed);
+            return FetchContext::sessionless(request, names, self.seed);
+        }
+        session.table.resolve(names);
+        if let Some(changes) = &mut session.changes {
+            changes.observe(request.profile, marked_all);
+        }
+        session.accept();
+        session.last_used = now;
+        let size = session.table.len() as u32;
+        self.partitions += u64::from(size);
+        self.partitions -= u64::from(session.cached_size);
+        session.cached_size = size;
+        self.order.touch(
+            session.id,
+            &mut session.standing,
+            size,
+            session.created,
+            now,
+        );
+        let (session_id, epoch) = (session.id, session.epoch);
+        let ticket = Ticket {
+            place,
+            generation,
+            session_id,
+            epoch,
+            partitions: size,
+        };
+        if grew
+            && (size > self.limits.session_partitions
+                || self.partitions.saturating_add(cached_elsewhere) > self.limits.cached_partitions)
+        {
+            self.remove(place, Removal::OverLimit);
+        }
+        FetchContext::incremental(version, ticket)
+    }
+
+    /// What an accepted request visits now.
+    pub(super) fn visit(&mut self, ticket: &Ticket) -> Visit<'_> {
+        let marked_all = self.marked_all;
+        // Looked up twice, because the borrow of a session that is not it would outlive the look.
+        if self.ticketed(ticket).is_none() {
+            let detached = self.detached.find(ticket);
+            return detached.map_or_else(Visit::nothing, |it| Visit::all(&it.table));
+        }
+        let Some(session) = self.ticketed(ticket) else {
+            return Visit::nothing();
+        };
+        if session.epoch != ticket.epoch {
+            return Visit::nothing();
+        }
+        let accepted = session.last_used;
+        match &mut session.changes {
+            Some(changes) => {
+                changes.observe(changes.profile(), marked_all);
+                changes.begin_visit(&mut session.table, accepted);
+                Visit::new(&session.table, changes.visited(&session.table))
+            }
+            None => Visit::all(&session.table),
+        }
+    }
+
+    /// The table that an accepted request is answered from, if its epoch is still the last.
+    pub(super) fn table(&self, ticket: &Ticket) -> Option<&PartitionTable> {
+        let place = self.places.get(ticket.place as usize)?;
+        match &place.session {
+            Some(session) if place.generation == ticket.generation => {
+                (session.epoch == ticket.epoch).then_some(&*session.table)
+            }
+            _ => self.detached.find(ticket).map(|it| &*it.table),
+        }
+    }
+
+    pub(super) fn response_size(
+        &self,
+        ticket: &Ticket,
+        version: i16,
+        reads: &[PartitionRead],
+    ) -> u64 {
+        self.table(ticket).map_or_else(
+            || ResponseSize::new(version).total(),
+            |table| {
+                response_size(table, version, reads, |entry, read| {
+                    inclusion(entry.reported(), read).0
+                })
+            },
+        )
+    }
+
+    /// Answers an accepted request.
+    pub(super) fn finish(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
+        let marked_all = self.marked_all;
+        if let Some(session) = self.ticketed(ticket) {
+            if session.epoch == ticket.epoch {
+                session.answer(reads, marked_all);
+                return FetchAnswer::new(ErrorCode::None, ticket.session_id);
+            }
+        } else if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
+            answer(&mut table, reads, |_, _| {});
+            return FetchAnswer::new(ErrorCode::None, ticket.session_id);
+        }
+        for read in reads {
+            read.set_included(false);
+        }
+        FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id)
+    }
+
+    /// Answers an accepted request with nothing but a delay.
+    pub(super) fn throttle(&mut self, ticket: &Ticket) -> FetchAnswer {
+        let is_current = if let Some(session) = self.ticketed(ticket) {
+            let is_current = session.epoch == ticket.epoch;
+            session.is_waiting &= !is_current;
+            is_current
+        } else {
+            self.detached.take(ticket).is_some()
+        };
+        let error = if is_current {
+            ErrorCode::None
+        } else {
+            ErrorCode::InvalidFetchSessionEpoch
+        };
+        FetchAnswer::new(error, ticket.session_id)
+    }
+
+    /// Tries to create a session of what a full fetch was answered. 0: there is no room for it.
+    pub(super) fn create(
+        &mut self,
+        full: FullFetch,
+        reads: &[PartitionRead],
+        random: &mut impl Random,
+        now: Monotonic,
+    ) -> (i32, Option<Evicted>) {
+        let size = reads.len() as u32;
+        let mut evicted = None;
+        if self.len() >= self.capacity as usize {
+            let is_privileged = full.fetcher == FetcherKind::Follower;
+            let Some((id, reason)) = self.evicted_by(is_privileged, size, now) else {
+                self.counters.refused += 1;
+                return (0, None);
+            };
+            evicted = self.evict(id, reason);
+        }
+        let Some(id) = self.new_id(random) else {
+            self.counters.refused += 1;
+            return (0, evicted);
+        };
+        self.insert(id, full, reads, now);
+        (id, evicted)
+    }
+
+    fn evicted_by(
+        &mut self,
+        is_privileged: bool,
+        size: u32,
+        now: Monotonic,
+    ) -> Option<(i32, EvictionReason)> {
+        while let Some((used, id)) = self.order.stale(now) {
+            let place = self.place_of(id)?;
+            let session = self.places.get_mut(place as usize)?.session.as_mut()?;
+            if session.last_used == used {
+                return Some((id, EvictionReason::Stale));
+            }
+            self.order
+                .renew(id, &mut session.standing, session.last_used);
+        }
+        self.order.displaced(is_privileged, size)
+    }
+
+    fn evict(&mut self, id: i32, reason: EvictionReason) -> Option<Evicted> {
+        let place = self.place_of(id)?;
+        let principal = self.session(place)?.principal;
+        self.remove(place, Removal::Evicted(reason));
+        Some(Evicted {
+            session_id: id,
+            principal,
+            reason,
+        })
+    }
+
+    fn insert(&mut self, id: i32, full: FullFetch, reads: &[PartitionRead], now: Monotonic) {
+        let FullFetch {
+            mut table,
+            fetcher,
+            profile,
+            principal,
+        } = full;
+        table.keep_reported(reads);
+        let cached_size = table.len() as u32;
+        let is_privileged = fetcher == FetcherKind::Follower;
+        let standing = self.order.insert(id, is_privileged, cached_size, now);
+        let changes = match self.tracking {
+            ChangeTracking::On => Some(Changes::new(profile, self.marked_all)),
+            ChangeTracking::Off => None,
+        };
+        let session = Session {
+            id,
+            epoch: 1,
+            fetcher,
+            principal,
+            created: now,
+            last_used: now,
+            cached_size,
+            standing,
+            is_waiting: false,
+            changes,
+            table,
+        };
+        self.partitions += u64::from(cached_size);
+        self.counters.created += 1;
+        if self.counts_principals() {
+            *self.principals.entry(principal).or_insert(0) += 1;
+        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place::default());
+            self.places.len() as u32 - 1
+        });
+        if let Some(it) = self.places.get_mut(place as usize) {
+            it.session = Some(session);
+        }
+        let (places, hasher) = (&self.places, &self.hasher);
+        self.by_id
+            .insert_unique(self.hasher.hash_one(id), place, |&place| {
+                let session = places
+                    .get(place as usize)
+                    .and_then(|it| it.session.as_ref());
+                session.map_or(0, |session| hasher.hash_one(session.id))
+            });
+        self.watch_all(place);
+    }
+
+    /// An id of this shard's that no live session has.
+    fn new_id(&self, random: &mut impl Random) -> Option<i32> {
+        const DRAWS: usize = 16;
+        let (first, end) = self.ids;
+        let range = NonZeroU32::new(end.checked_sub(first)?.try_into().ok()?)?;
+        let mut id = first;
+        for _ in 0..DRAWS {
+            id = first.checked_add_unsigned(random.below(range))?;
+            if (first..end).contains(&id) && self.place_of(id).is_none() {
+                return Some(id);
+            }
+        }
+        // The source repeats itself, or nearly all ids are taken: the next one that is not.
+        let start = if (first..end).contains(&id) {
+            id
+        } else {
+            first
+        };
+        (start..end)
+            .chain(first..start)
+            .find(|&id| self.place_of(id).is_none())
+    }
+
+    fn remove(&mut self, place: u32, why: Removal) {
+        let Some(it) = self.places.get_mut(place as usize) else {
+            return;
+        };
+        let generation = it.generation;
+        let Some(session) = it.session.take() else {
+            return;
+        };
+        it.generation = generation.wrapping_add(1);
+        self.free.push(place);
+        if let Ok(found) = self
+            .by_id
+            .find_entry(self.hasher.hash_one(session.id), |&other| other == place)
+        {
+            found.remove();
+        }
+        self.order.remove(session.id, session.standing);
+        self.partitions -= u64::from(session.cached_size);
+        match why {
+            Removal::Closed => self.counters.closed += 1,
+            Removal::Evicted(reason) => self.counters.count_eviction(reason),
+            Removal::OverLimit => self.counters.over_limit += 1,
+        }
+        if self.counts_principals() {
+            if let Some(count) = self.principals.get_mut(&session.principal) {
+                *count -= 1;
+                if *count == 0 {
+                    self.principals.remove(&session.principal);
+                }
+            }
+        }
+        if self.tracking == ChangeTracking::On {
+            for number in session.table.topic_numbers() {
+                if let Some(topic) = session.table.topic(number) {
+                    let watch = topic.watch;
+                    self.unwatch(watch);
+                }
+            }
+        }
+        if session.is_waiting {
+            self.detached.push(Detached {
+                place,
+                generation,
+                epoch: session.epoch,
+                table: session.table,
+            });
+        }
+    }
+
+    /// Brings the index of changes up to date with what a request changed of a session.
+    fn follow_delta(&mut self, place: u32) {
+        let delta = core::mem::take(&mut self.delta);
+        if self.tracking == ChangeTracking::On {
+            for &slot in &delta.added {
+                self.watch(place, slot);
+            }
+        }
+        for &number in &delta.emptied {
+            let Some(session) = self.session_mut(place) else {
+                break;
+            };
+            let Some(topic) = session.table.topic_mut(number) else {
+                continue;
+            };
+            let watch = core::mem::replace(&mut topic.watch, UNWATCHED);
+            session.table.release_topic(number);
+            self.unwatch(watch);
+        }
+        self.delta = delta;
+    }
+
+    fn watch_all(&mut self, place: u32) {
+        if self.tracking == ChangeTracking::Off {
+            return;
+        }
+        let entries = self
+            .session(place)
+            .map_or(0, |session| session.table.slot_count());
+        for slot in 0..entries {
+            self.watch(place, slot);
+        }
+    }
+
+    /// Lists an entry's topic as held by the session, and the partition as covered.
+    fn watch(&mut self, place: u32, slot: u32) {
+        let Some(session) = self
+            .places
+            .get_mut(place as usize)
+            .and_then(|it| it.session.as_mut())
+        else {
+            return;
+        };
+        let Some(entry) = session.table.entry(Slot(slot)) else {
+            return;
+        };
+        let (number, partition) = (entry.topic(), entry.partition);
+        let uses_topic_ids = session.table.uses_topic_ids();
+        let Some(topic) = session.table.topic_mut(number) else {
+            return;
+        };
+        if topic.watch == UNWATCHED {
+            let key = match topic.name() {
+                Some(name) if !uses_topic_ids => WatchKey::Name(TopicName::clone(name)),
+                _ => WatchKey::Id(topic.id()),
+            };
+            topic.watch = self.watch.insert(key, place, number);
+        }
+        let watch = topic.watch;
+        self.watch.cover(watch, partition);
+    }
+
+    fn unwatch(&mut self, watch: (u32, u32)) {
+        if let Some(Watcher { session, topic, .. }) = self.watch.remove(watch) {
+            let moved = self
+                .session_mut(session)
+                .and_then(|it| it.table.topic_mut(topic));
+            if let Some(topic) = moved {
+                topic.watch = watch;
+            }
+        }
+    }
+
+    /// Marks a partition in every session whose answers may change by it.
+    pub(super) fn mark(
+        &mut self,
+        id: TopicId,
+        name: &str,
+        partition: i32,
+        change: Change,
+        on_marked: &mut impl FnMut(Marked),
+    ) {
+        let Self { watch, places, .. } = self;
+        for watcher in watch
+            .by_id(id, partition)
+            .chain(watch.by_name(name, partition))
+        {
+            let session = places
+                .get_mut(watcher.session as usize)
+                .and_then(|it| it.session.as_mut());
+            if let Some(marked) = session.and_then(|it| mark(it, watcher, partition, change)) {
+                on_marked(marked);
+            }
+        }
+    }
+
+    /// Makes every session visit all of its partitions once.
+    pub(super) const fn mark_all(&mut self) {
+        self.marked_all = self.marked_all.wrapping_add(1);
+    }
+}
+
+fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change) -> Option<Marked> {
+    let changes = session.changes.as_mut()?;
+    if !change.concerns(session.fetcher, changes.profile()) {
+        return None;
+    }
+    let slot = session.table.find_in_topic(watcher.topic, partition)?;
+    let quiet_at = changes.mark(slot, session.table.entry_mut(slot)?);
+    Some(Marked {
+        session_id: session.id,
+        fetcher: session.fetcher,
+        quiet_at,
+        is_waiting: session.is_waiting,
+    })
+}

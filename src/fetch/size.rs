@@ -1,0 +1,115 @@
+//! The exact size of a fetch response on the wire, without encoding it.
+
+use super::response::PartitionRead;
+
+/// Adds up a response of one version, partition by partition.
+#[derive(Debug)]
+pub(super) struct ResponseSize {
+    version: i16,
+    topics: u64,
+    /// Partitions of the topic at hand.
+    partitions: u64,
+    bytes: u64,
+}
+
+/// From this version on lengths are varints and structs end with tags.
+const FIRST_FLEXIBLE: i16 = 12;
+const FIRST_WITH_TOPIC_IDS: i16 = super::request::FIRST_VERSION_WITH_TOPIC_IDS;
+
+impl ResponseSize {
+    pub(super) const fn new(version: i16) -> Self {
+        Self {
+            version,
+            topics: 0,
+            partitions: 0,
+            bytes: 0,
+        }
+    }
+
+    const fn is_flexible(&self) -> bool {
+        self.version >= FIRST_FLEXIBLE
+    }
+
+    /// Opens a topic element. `name_len` is the length of the topic's name in bytes, which counts
+    /// below version 13.
+    pub(super) fn topic(&mut self, name_len: usize) {
+        self.close_topic();
+        self.topics += 1;
+        self.bytes += if self.version >= FIRST_WITH_TOPIC_IDS {
+            16
+        } else if self.is_flexible() {
+            compact(name_len as u64) + name_len as u64
+        } else {
+            2 + name_len as u64
+        };
+    }
+
+    fn close_topic(&mut self) {
+        if self.topics > 0 {
+            self.bytes += if self.is_flexible() {
+                compact(self.partitions) + 1
+            } else {
+                4
+            };
+        }
+        self.partitions = 0;
+    }
+
+    /// Adds a partition to the open topic element.
+    pub(super) fn partition(&mut self, read: &PartitionRead) {
+        self.partitions += 1;
+        let records = u64::from(read.records_size());
+        // Index, error, high watermark.
+        let mut bytes = 14 + records;
+        if self.version >= 4 {
+            bytes += 8;
+        }
+        if self.version >= 5 {
+            bytes += 8;
+        }
+        if self.version >= 11 {
+            bytes += 4;
+        }
+        if self.is_flexible() {
+            bytes += read.aborted_transactions().map_or(1, |n| {
+                let n = u64::from(n);
+                compact(n) + 17 * n
+            });
+            bytes += compact(records) + 1;
+            bytes += if read.has_diverging_epoch() { 15 } else { 0 };
+            bytes += if read.has_current_leader() { 11 } else { 0 };
+            bytes += if read.has_snapshot_id() { 15 } else { 0 };
+        } else {
+            bytes += 4;
+            if self.version >= 4 {
+                bytes += 4 + 16 * u64::from(read.aborted_transactions().unwrap_or(0));
+            }
+        }
+        self.bytes += bytes;
+    }
+
+    /// The size of the whole response with its length prefix, without a header and without node
+    /// endpoints.
+    pub(super) fn total(mut self) -> u64 {
+        self.close_topic();
+        let mut bytes = 4 + self.bytes;
+        if self.version >= 1 {
+            bytes += 4;
+        }
+        if self.version >= 7 {
+            bytes += 6;
+        }
+        bytes
+            + if self.is_flexible() {
+                compact(self.topics) + 1
+            } else {
+                4
+            }
+    }
+}
+
+/// The length of a compact length or count: an unsigned varint of one more.
+const fn compact(count: u64) -> u64 {
+    let bits = 64 - (count + 1).leading_zeros() as u64;
+    bits.div_ceil(7)
+}

@@ -1,0 +1,603 @@
+//! The partitions of one session, or of one full request, in their order.
+
+use alloc::vec::Vec;
+use core::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use super::partition::{Entry, FetchPartition};
+use super::request::{FetchRequest, PartitionRequest};
+use super::response::{PartitionRead, Slot};
+use crate::metadata::TopicNames;
+use crate::topic::{TopicId, TopicName};
+
+/// "None" as a slot, a topic number or a place in the order.
+pub(super) const NIL: u32 = u32::MAX;
+
+/// The place in the change index of a topic that is not listed there.
+pub(super) const UNWATCHED: (u32, u32) = (NIL, NIL);
+
+/// A topic as a table knows it. All topics of one id are one topic to a look-up; they differ in
+/// what name their partitions were resolved to.
+#[derive(Clone, Debug)]
+pub(super) struct Topic {
+    id: TopicId,
+    name: Option<TopicName>,
+    hash: u32,
+    /// How many entries name this topic. 0: the number is free or about to be.
+    entries: u32,
+    /// Where the change index lists this topic: the number there, and the place in its list.
+    pub(super) watch: (u32, u32),
+}
+
+impl Topic {
+    pub(super) const fn id(&self) -> TopicId {
+        self.id
+    }
+
+    pub(super) const fn name(&self) -> Option<&TopicName> {
+        self.name.as_ref()
+    }
+
+    pub(super) const fn is_used(&self) -> bool {
+        self.entries > 0
+    }
+}
+
+/// How a request names a topic.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Key<'a> {
+    Id(TopicId),
+    Name(&'a str),
+}
+
+impl<'a> Key<'a> {
+    pub(super) const fn new(uses_topic_ids: bool, id: TopicId, name: &'a str) -> Self {
+        if uses_topic_ids {
+            Self::Id(id)
+        } else {
+            Self::Name(name)
+        }
+    }
+
+    fn hash(self, hasher: &FixedState) -> u32 {
+        let hash = match self {
+            Self::Id(id) => hasher.hash_one(id.as_u128()),
+            Self::Name(name) => hasher.hash_one(name),
+        };
+        (hash >> 32) as u32
+    }
+
+    fn matches(self, topic: &Topic) -> bool {
+        match self {
+            Self::Id(id) => topic.id == id,
+            Self::Name(name) => topic.name.as_deref() == Some(name),
+        }
+    }
+}
+
+/// What became of a partition that a request lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    Added,
+    Altered,
+}
+
+/// What a request changed of a table, for whoever keeps an index over tables.
+#[derive(Debug, Default)]
+pub(super) struct TableDelta {
+    /// The entries that were added and are still there.
+    pub(super) added: Vec<u32>,
+    /// The topics that lost their last entry. Their numbers are free once they are handed to
+    /// [`PartitionTable::release_topic`].
+    pub(super) emptied: Vec<u32>,
+}
+
+impl TableDelta {
+    pub(super) fn clear(&mut self) {
+        self.added.clear();
+        self.emptied.clear();
+    }
+}
+
+/// Partitions in the order of a session, found by topic and partition in O(1).
+///
+/// Slots are stable while an entry lives. The order is a list of slots with holes: moving an
+/// entry to the end leaves one, and the list is packed when a third of it are holes.
+#[derive(Clone, Debug)]
+pub(super) struct PartitionTable {
+    entries: Vec<Entry>,
+    index: HashTable<u32>,
+    order: Vec<u32>,
+    topics: Vec<Topic>,
+    topic_index: HashTable<u32>,
+    free_entry: u32,
+    free_topics: Vec<u32>,
+    /// Topics whose name is not known, a superset.
+    nameless: Vec<u32>,
+    hasher: FixedState,
+    uses_topic_ids: bool,
+}
+
+impl PartitionTable {
+    /// An empty table with room for that many entries.
+    pub(super) fn new(uses_topic_ids: bool, entries: usize, topics: usize, seed: u64) -> Self {
+        Self {
+            entries: Vec::with_capacity(entries),
+            index: HashTable::with_capacity(entries),
+            order: Vec::with_capacity(entries),
+            topics: Vec::with_capacity(topics),
+            topic_index: HashTable::with_capacity(topics),
+            free_entry: NIL,
+            free_topics: Vec::new(),
+            nameless: Vec::new(),
+            hasher: FixedState::with_seed(seed),
+            uses_topic_ids,
+        }
+    }
+
+    /// The wish list of a full request. A repeated partition keeps its first place and takes its
+    /// last parameters.
+    pub(super) fn of_request(
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        seed: u64,
+    ) -> Self {
+        let partitions = request
+            .topics
+            .iter()
+            .map(|topic| topic.partitions.len())
+            .sum();
+        let mut table = Self::new(
+            request.uses_topic_ids(),
+            partitions,
+            request.topics.len(),
+            seed,
+        );
+        table.put_all(request, names, |_, _, _| {});
+        table
+    }
+
+    /// The number of partitions.
+    pub(super) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    pub(super) const fn uses_topic_ids(&self) -> bool {
+        self.uses_topic_ids
+    }
+
+    /// Adds or alters what the request lists, in its order; `put` learns of each slot and whether
+    /// it is new.
+    pub(super) fn put_all(
+        &mut self,
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        mut put: impl FnMut(&mut Self, u32, Put),
+    ) {
+        for topic in request.topics {
+            let key = Key::new(self.uses_topic_ids, topic.id, topic.name);
+            let hash = key.hash(&self.hasher);
+            let mut known = self.find_topic(key, hash);
+            // A topic's name is asked for once, and only if a partition of it is new.
+            let mut interned = None;
+            // Ascending partitions of a topic that was not there cannot be there either.
+            let mut highest = if known.is_none() {
+                Some(i32::MIN)
+            } else {
+                None
+            };
+            for wanted in topic.partitions {
+                let is_new = highest.is_some_and(|highest| wanted.partition > highest);
+                highest = if is_new { Some(wanted.partition) } else { None };
+                let found = match known {
+                    Some(topic) if !is_new => self.find_in_topic(topic, wanted.partition),
+                    _ => None,
+                };
+                if let Some(slot) = found {
+                    if let Some(entry) = self.entry_mut(slot) {
+                        entry.set_params(&wanted.params);
+                    }
+                    put(self, slot.0, Put::Altered);
+                    continue;
+                }
+                let number = match interned {
+                    Some(number) => number,
+                    None => *interned.insert(self.intern(key, hash, names)),
+                };
+                known = Some(number);
+                let slot = self.append(number, hash, wanted);
+                put(self, slot, Put::Added);
+            }
+        }
+    }
+
+    fn append(&mut self, topic: u32, topic_hash: u32, wanted: &PartitionRequest) -> u32 {
+        let new = Entry::new(
+            topic,
+            wanted.partition,
+            &wanted.params,
+            as_slot(self.order.len()),
+        );
+        let slot = if let Some(free) = self.entries.get_mut(self.free_entry as usize) {
+            let slot = self.free_entry;
+            self.free_entry = free.position;
+            free.reuse(new);
+            slot
+        } else {
+            self.entries.push(new);
+            as_slot(self.entries.len() - 1)
+        };
+        self.order.push(slot);
+        if let Some(topic) = self.topics.get_mut(topic as usize) {
+            topic.entries += 1;
+        }
+        let hash = slot_hash(&self.hasher, topic_hash, wanted.partition);
+        let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
+        self.index
+            .insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+        slot
+    }
+
+    /// A topic with this key, whatever its name was resolved to.
+    fn find_topic(&self, key: Key<'_>, hash: u32) -> Option<u32> {
+        let is_it = |&number: &u32| self.topic(number).is_some_and(|topic| key.matches(topic));
+        self.topic_index.find(spread(hash), is_it).copied()
+    }
+
+    /// The number of the topic with this key and the name that the metadata gives it now.
+    fn intern(&mut self, key: Key<'_>, hash: u32, names: &impl TopicNames) -> u32 {
+        let (id, name) = match key {
+            Key::Id(id) => (id, names.topic_name(id)),
+            Key::Name(_) => (TopicId::ZERO, None),
+        };
+        let topics = &self.topics;
+        let found = self.topic_index.find(spread(hash), |&number| {
+            topics.get(number as usize).is_some_and(|topic| {
+                key.matches(topic) && (!self.uses_topic_ids || topic.name == name)
+            })
+        });
+        if let Some(&number) = found {
+            return number;
+        }
+        let name = match key {
+            Key::Id(_) => name,
+            Key::Name(name) => Some(TopicName::from(name)),
+        };
+        let is_nameless = name.is_none();
+        let topic = Topic {
+            id,
+            name,
+            hash,
+            entries: 0,
+            watch: UNWATCHED,
+        };
+        let number = if let Some(number) = self.free_topics.pop() {
+            if let Some(free) = self.topics.get_mut(number as usize) {
+                *free = topic;
+            }
+            number
+        } else {
+            self.topics.push(topic);
+            as_slot(self.topics.len() - 1)
+        };
+        if is_nameless {
+            self.nameless.push(number);
+        }
+        let topics = &self.topics;
+        self.topic_index
+            .insert_unique(spread(hash), number, |&number| {
+                topics
+                    .get(number as usize)
+                    .map_or(0, |topic| spread(topic.hash))
+            });
+        number
+    }
+
+    /// Removes what the request forgets; what is not there is passed over.
+    pub(super) fn remove_all(&mut self, request: &FetchRequest<'_>, delta: &mut TableDelta) {
+        for topic in request.forgotten {
+            let key = Key::new(self.uses_topic_ids, topic.id, topic.name);
+            let Some(number) = self.find_topic(key, key.hash(&self.hasher)) else {
+                continue;
+            };
+            for &partition in topic.partitions {
+                self.remove(number, partition, delta);
+            }
+        }
+    }
+
+    fn remove(&mut self, topic: u32, partition: i32, delta: &mut TableDelta) {
+        let Some(hash) = self.topic(topic).map(|topic| topic.hash) else {
+            return;
+        };
+        let hash = slot_hash(&self.hasher, hash, partition);
+        let (entries, topics, ids) = (&self.entries, &self.topics, self.uses_topic_ids);
+        let is_it = |&slot: &u32| is_at(entries, topics, ids, slot, topic, partition);
+        if let Ok(found) = self.index.find_entry(hash, is_it) {
+            let (slot, _) = found.remove();
+            self.retire(slot, delta);
+            self.pack_if_sparse();
+        }
+    }
+
+    /// Takes an entry that the index no longer holds out of the order and of use.
+    fn retire(&mut self, slot: u32, delta: &mut TableDelta) {
+        let Some(entry) = self.entries.get_mut(slot as usize) else {
+            return;
+        };
+        let topic = entry.topic();
+        if let Some(place) = self.order.get_mut(entry.position as usize) {
+            *place = NIL;
+        }
+        entry.free(self.free_entry);
+        self.free_entry = slot;
+        if let Some(used) = self.topics.get_mut(topic as usize) {
+            used.entries -= 1;
+            if used.entries == 0 {
+                delta.emptied.push(topic);
+            }
+        }
+    }
+
+    /// Frees the number of a topic that has no entries.
+    pub(super) fn release_topic(&mut self, number: u32) {
+        let Some(topic) = self.topics.get_mut(number as usize) else {
+            return;
+        };
+        let hash = spread(topic.hash);
+        if let Ok(found) = self.topic_index.find_entry(hash, |&other| other == number) {
+            found.remove();
+            topic.name = None;
+            self.nameless.retain(|&other| other != number);
+            self.free_topics.push(number);
+        }
+    }
+
+    /// Gives names to the topics that had none and that the metadata has learnt of. O(topics
+    /// without a name).
+    pub(super) fn resolve(&mut self, names: &impl TopicNames) {
+        if self.nameless.is_empty() {
+            return;
+        }
+        let topics = &mut self.topics;
+        self.nameless.retain(|&number| {
+            let Some(topic) = topics.get_mut(number as usize) else {
+                return false;
+            };
+            topic.name = names.topic_name(topic.id);
+            topic.name.is_none()
+        });
+    }
+
+    /// Where a partition is.
+    pub(super) fn find(&self, key: Key<'_>, partition: i32) -> Option<Slot> {
+        let topic = self.find_topic(key, key.hash(&self.hasher))?;
+        self.find_in_topic(topic, partition)
+    }
+
+    /// Where a partition of this topic is, under whatever name it was resolved to.
+    pub(super) fn find_in_topic(&self, topic: u32, partition: i32) -> Option<Slot> {
+        let hash = slot_hash(&self.hasher, self.topic(topic)?.hash, partition);
+        let (entries, topics, ids) = (&self.entries, &self.topics, self.uses_topic_ids);
+        let is_it = |&slot: &u32| is_at(entries, topics, ids, slot, topic, partition);
+        self.index.find(hash, is_it).map(|&slot| Slot(slot))
+    }
+
+    /// The entry in a slot, if one is there.
+    #[inline]
+    pub(super) fn entry(&self, slot: Slot) -> Option<&Entry> {
+        self.entries
+            .get(slot.index())
+            .filter(|entry| entry.is_live())
+    }
+
+    /// The entry in a slot, if one is there.
+    #[inline]
+    pub(super) fn entry_mut(&mut self, slot: Slot) -> Option<&mut Entry> {
+        self.entries
+            .get_mut(slot.index())
+            .filter(|entry| entry.is_live())
+    }
+
+    /// All entries and free places, by slot.
+    pub(super) fn entries_mut(&mut self) -> &mut [Entry] {
+        &mut self.entries
+    }
+
+    /// One more than the greatest slot.
+    pub(super) fn slot_count(&self) -> u32 {
+        as_slot(self.entries.len())
+    }
+
+    pub(super) fn topic(&self, number: u32) -> Option<&Topic> {
+        self.topics.get(number as usize)
+    }
+
+    pub(super) fn topic_mut(&mut self, number: u32) -> Option<&mut Topic> {
+        self.topics.get_mut(number as usize)
+    }
+
+    /// The numbers of the topics in use.
+    pub(super) fn topic_numbers(&self) -> impl Iterator<Item = u32> + use<> {
+        0..as_slot(self.topics.len())
+    }
+
+    /// The partition in a slot, as a context enumerates it.
+    #[inline]
+    pub(super) fn partition(&self, slot: Slot) -> Option<FetchPartition<'_>> {
+        let entry = self.entry(slot)?;
+        let topic = self.topics.get(entry.topic() as usize)?;
+        Some(FetchPartition {
+            slot,
+            topic_id: topic.id,
+            topic: topic.name.as_ref(),
+            partition: entry.partition,
+            params: entry.params(),
+        })
+    }
+
+    /// The slots in order; holes are [`NIL`].
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Moves an entry to the end of the order. O(1), amortised over the packing.
+    #[inline]
+    pub(super) fn move_to_end(&mut self, slot: Slot) {
+        let end = as_slot(self.order.len());
+        let Some(entry) = self.entries.get_mut(slot.index()) else {
+            return;
+        };
+        if let Some(place) = self.order.get_mut(entry.position as usize) {
+            *place = NIL;
+            entry.position = end;
+            self.order.push(slot.0);
+        }
+        self.pack_if_sparse();
+    }
+
+    fn pack_if_sparse(&mut self) {
+        let live = self.index.len();
+        if self.order.len() > live + live / 2 + 16 {
+            self.pack();
+        }
+    }
+
+    fn pack(&mut self) {
+        let mut end = 0;
+        let entries = &mut self.entries;
+        self.order.retain(|&slot| {
+            let Some(entry) = entries.get_mut(slot as usize) else {
+                return false;
+            };
+            entry.position = end;
+            end += 1;
+            true
+        });
+    }
+
+    /// Keeps the partitions of these reads, in their order, and what they report; a partition
+    /// that is read twice counts at its first place with its last values.
+    pub(super) fn keep_reported(&mut self, reads: &[PartitionRead]) {
+        let in_order = self.order.len() == reads.len()
+            && self
+                .order
+                .iter()
+                .zip(reads)
+                .all(|(&slot, read)| read.slot() == Slot(slot));
+        if !in_order {
+            self.reorder(reads);
+        }
+        for read in reads {
+            if let Some(entry) = self.entry_mut(read.slot()) {
+                entry.set_reported(super::inclusion::Reported {
+                    high_watermark: read.high_watermark(),
+                    log_start_offset: read.log_start_offset(),
+                });
+            }
+        }
+    }
+
+    fn reorder(&mut self, reads: &[PartitionRead]) {
+        self.order.clear();
+        for entry in &mut self.entries {
+            entry.position = NIL;
+        }
+        for read in reads {
+            let place = as_slot(self.order.len());
+            let Some(entry) = self.entry_mut(read.slot()) else {
+                continue;
+            };
+            if entry.position == NIL {
+                entry.position = place;
+                self.order.push(read.slot().0);
+            }
+        }
+        if self.order.len() < self.index.len() {
+            self.drop_unread();
+        }
+    }
+
+    /// Removes the entries that have no place in the order.
+    fn drop_unread(&mut self) {
+        let mut unread = Vec::new();
+        let entries = &self.entries;
+        self.index.retain(|&mut slot| {
+            let is_read = entries
+                .get(slot as usize)
+                .is_some_and(|entry| entry.position != NIL);
+            if !is_read {
+                unread.push(slot);
+            }
+            is_read
+        });
+        // The free list must not depend on the order of the hash table.
+        unread.sort_unstable();
+        let mut delta = TableDelta::default();
+        for slot in unread {
+            self.retire(slot, &mut delta);
+        }
+        for topic in delta.emptied {
+            self.release_topic(topic);
+        }
+    }
+}
+
+/// Whether two entries' topics are one on the wire: one id, or without ids one name.
+pub(super) fn is_same_topic(table: &PartitionTable, left: u32, right: u32) -> bool {
+    left == right
+        || (table.uses_topic_ids
+            && table.topic(left).map(Topic::id) == table.topic(right).map(Topic::id))
+}
+
+/// Whether the entry in a slot is this partition of this topic, whatever names they have.
+#[inline]
+fn is_at(
+    entries: &[Entry],
+    topics: &[Topic],
+    uses_topic_ids: bool,
+    slot: u32,
+    topic: u32,
+    partition: i32,
+) -> bool {
+    let Some(entry) = entries.get(slot as usize) else {
+        return false;
+    };
+    let id = |number: u32| topics.get(number as usize).map(|topic| topic.id);
+    entry.partition == partition
+        && (entry.topic() == topic || (uses_topic_ids && id(entry.topic()) == id(topic)))
+}
+
+fn rehash(entries: &[Entry], topics: &[Topic], hasher: &FixedState, slot: u32) -> u64 {
+    entries
+        .get(slot as usize)
+        .and_then(|entry| Some((topics.get(entry.topic() as usize)?, entry.partition)))
+        .map_or(0, |(topic, partition)| {
+            slot_hash(hasher, topic.hash, partition)
+        })
+}
+
+#[inline]
+fn slot_hash(hasher: &FixedState, topic_hash: u32, partition: i32) -> u64 {
+    hasher.hash_one(u64::from(topic_hash) << 32 | u64::from(partition.cast_unsigned()))
+}
+
+/// The 32 bits that a topic keeps of its hash, over the 64 that a table wants.
+fn spread(topic_hash: u32) -> u64 {
+    u64::from(topic_hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A length as a slot. Tables cannot outgrow it: a request is at most 2^31 bytes and names a
+/// partition with 16, and a session's growth is limited to 2^27.
+fn as_slot(len: usize) -> u32 {
+    debug_assert!(len < TOPIC_LIMIT);
+    len as u32
+}
+
+const TOPIC_LIMIT: usize = (1 << 30) - 1;

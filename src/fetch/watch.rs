@@ -1,0 +1,173 @@
+//! Which sessions of a shard hold partitions of a topic: how a mark finds them.
+
+use alloc::vec::Vec;
+use core::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use super::table::NIL;
+use crate::topic::{TopicId, TopicName};
+
+/// Topics, and for each the sessions that hold partitions of it.
+///
+/// Per session and topic, not per partition: 16 bytes and a mask that rules out most sessions
+/// which hold other partitions of the topic.
+#[derive(Clone, Debug)]
+pub(super) struct WatchIndex {
+    topics: Vec<WatchedTopic>,
+    free: Vec<u32>,
+    index: HashTable<u32>,
+    hasher: FixedState,
+}
+
+/// What a mark and a session agree on: an id, or in name mode a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum WatchKey {
+    Id(TopicId),
+    Name(TopicName),
+}
+
+#[derive(Clone, Debug)]
+struct WatchedTopic {
+    key: WatchKey,
+    watchers: Vec<Watcher>,
+}
+
+/// A topic of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Watcher {
+    /// The session's place in the shard.
+    pub(super) session: u32,
+    /// The topic's number in the session's table.
+    pub(super) topic: u32,
+    /// A bit for each remainder of a partition by 64: if it is clear, the session holds no such
+    /// partition.
+    mask: u64,
+}
+
+const fn mask_of(partition: i32) -> u64 {
+    1 << (partition.cast_unsigned() & 63)
+}
+
+impl WatchIndex {
+    pub(super) fn new(seed: u64) -> Self {
+        let hasher = FixedState::with_seed(seed);
+        Self {
+            topics: Vec::new(),
+            free: Vec::new(),
+            index: HashTable::new(),
+            hasher,
+        }
+    }
+
+    /// Lists a topic of a session. The pair that comes back is what [`cover`](Self::cover) and
+    /// [`remove`](Self::remove) take.
+    pub(super) fn insert(&mut self, key: WatchKey, session: u32, topic: u32) -> (u32, u32) {
+        let hash = key.hash(&self.hasher);
+        let (topics, hasher) = (&self.topics, &self.hasher);
+        let is_it = |&number: &u32| topics.get(number as usize).is_some_and(|it| it.key == key);
+        let number = if let Some(&number) = self.index.find(hash, is_it) {
+            number
+        } else {
+            let number = self.free.pop().unwrap_or(self.topics.len() as u32);
+            self.index.insert_unique(hash, number, |&number| {
+                topics
+                    .get(number as usize)
+                    .map_or(0, |topic| topic.key.hash(hasher))
+            });
+            let new = WatchedTopic {
+                key,
+                watchers: Vec::new(),
+            };
+            match self.topics.get_mut(number as usize) {
+                Some(topic) => *topic = new,
+                None => self.topics.push(new),
+            }
+            number
+        };
+        let watcher = Watcher {
+            session,
+            topic,
+            mask: 0,
+        };
+        let place = self.topics.get_mut(number as usize).map_or(NIL, |it| {
+            it.watchers.push(watcher);
+            it.watchers.len() as u32 - 1
+        });
+        (number, place)
+    }
+
+    /// Takes note that a session holds this partition of the topic.
+    pub(super) fn cover(&mut self, (number, place): (u32, u32), partition: i32) {
+        let topic = self.topics.get_mut(number as usize);
+        if let Some(watcher) = topic.and_then(|topic| topic.watchers.get_mut(place as usize)) {
+            watcher.mask |= mask_of(partition);
+        }
+    }
+
+    /// Takes a topic of a session out. If another one now has its place, that one comes back.
+    pub(super) fn remove(&mut self, (number, place): (u32, u32)) -> Option<Watcher> {
+        let topic = self.topics.get_mut(number as usize)?;
+        if place as usize >= topic.watchers.len() {
+            return None;
+        }
+        topic.watchers.swap_remove(place as usize);
+        if topic.watchers.is_empty() {
+            let hash = topic.key.hash(&self.hasher);
+            if let Ok(found) = self.index.find_entry(hash, |&other| other == number) {
+                found.remove();
+                self.free.push(number);
+            }
+        }
+        self.topics
+            .get(number as usize)?
+            .watchers
+            .get(place as usize)
+            .copied()
+    }
+
+    /// The sessions that may hold this partition of the topic with this id.
+    pub(super) fn by_id(&self, id: TopicId, partition: i32) -> impl Iterator<Item = Watcher> {
+        let is_it = |key: &WatchKey| matches!(key, WatchKey::Id(other) if *other == id);
+        covering(
+            self.watchers(self.hasher.hash_one(id.as_u128()), is_it),
+            partition,
+        )
+    }
+
+    /// The sessions that may hold this partition of the topic with this name.
+    pub(super) fn by_name<'a>(
+        &'a self,
+        name: &str,
+        partition: i32,
+    ) -> impl Iterator<Item = Watcher> + use<'a> {
+        let is_it = |key: &WatchKey| matches!(key, WatchKey::Name(other) if &**other == name);
+        covering(self.watchers(self.hasher.hash_one(name), is_it), partition)
+    }
+
+    fn watchers(&self, hash: u64, is_it: impl Fn(&WatchKey) -> bool) -> &[Watcher] {
+        let topic = |&number: &u32| self.topics.get(number as usize);
+        let found = self.index.find(hash, |number| {
+            topic(number).is_some_and(|it| is_it(&it.key))
+        });
+        found.and_then(topic).map_or(&[], |it| &it.watchers)
+    }
+}
+
+fn covering(watchers: &[Watcher], partition: i32) -> impl Iterator<Item = Watcher> {
+    let mask = mask_of(partition);
+    watchers
+        .iter()
+        .filter(move |watcher| watcher.mask & mask != 0)
+        .copied()
+}
+
+impl WatchKey {
+    fn hash(&self, hasher: &FixedState) -> u64 {
+        match self {
+            Self::Id(id) => hasher.hash_one(id.as_u128()),
+            Self::Name(name) => hasher.hash_one(name.as_str()),
+        }
+    }
+}
