@@ -14,7 +14,7 @@ mod random;
 mod time;
 mod topic;
 
-pub use error_code::ErrorCode;
+pub use error_code::{ErrorCode, UnknownErrorName};
 pub use random::Random;
 pub use time::{Monotonic, Timestamp};
 pub use topic::{TopicId, TopicName};
