@@ -14,7 +14,9 @@ mod random;
 mod time;
 mod topic;
 
-pub use error_code::ErrorCode;
+pub use error_code::{ErrorCode, UnknownErrorName};
 pub use random::Random;
-pub use time::{Monotonic, Timestamp};
-pub use topic::{TopicId, TopicName};
+#[cfg(feature = "std")]
+pub use time::SystemClock;
+pub use time::{Clock, ManualClock, Monotonic, Timestamp};
+pub use topic::{ParseTopicIdError, TopicId, TopicIdPartition, TopicName, TopicPartition};

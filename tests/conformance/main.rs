@@ -1,0 +1,55 @@
+//! Replays the vectors that were taken from Kafka's own classes.
+//!
+//! Vectors lie in one folder a subject, one scenario a line; the folder's `FORMAT.md` says what the fields mean. They are
+//! looked for under `tests/golden` and, if it is set, under the folder that the environment variable
+//! `CONFORMANCE_VECTORS` names. To teach the replayer a folder, write a module with a [`Subject`] and list it in
+//! [`SUBJECTS`].
+
+mod fetch_session_handler;
+mod fields;
+mod runner;
+mod value;
+
+use runner::{Subject, Tally};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The folders that the replayer knows.
+const SUBJECTS: &[&Subject] = &[&fetch_session_handler::SUBJECT];
+
+/// The environment variable that names a second folder of vectors.
+const MORE_VECTORS: &str = "CONFORMANCE_VECTORS";
+
+/// How many failures are written out.
+const SHOWN: usize = 20;
+
+#[test]
+fn every_scenario_ends_as_in_kafka() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let more = std::env::var_os(MORE_VECTORS).map(PathBuf::from);
+    let mut tallies = BTreeMap::new();
+    let mut failures = Vec::new();
+    for root in std::iter::once(golden).chain(more) {
+        runner::replay_all(&root, SUBJECTS, &mut tallies, &mut failures);
+    }
+
+    // Written past the test harness, which would keep the output of a passing test to itself.
+    let mut out = std::io::stderr();
+    for (subject, tally) in &tallies {
+        writeln!(out, "conformance: {subject}: {tally}").expect("stderr is open");
+    }
+    let shown = failures.iter().take(SHOWN).map(String::as_str);
+    let shown: Vec<_> = shown.collect();
+    assert!(
+        failures.is_empty(),
+        "{} failures, among them\n{}",
+        failures.len(),
+        shown.join("\n")
+    );
+    for subject in SUBJECTS {
+        let tally = tallies.get(subject.folder).copied().unwrap_or_default();
+        assert!(tally.replayed > 0, "no vectors of {}", subject.folder);
+    }
+    assert_eq!(tallies.values().map(Tally::skipped).sum::<usize>(), 0);
+}
