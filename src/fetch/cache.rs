@@ -11,6 +11,7 @@ use super::response::{FetchAnswer, PartitionRead, Slot};
 use super::session::response_size;
 use super::shard::FetchShard;
 use super::size::ResponseSize;
+use super::state::{CacheState, StateError};
 use super::table::Key;
 use crate::error_code::ErrorCode;
 use crate::metadata::TopicNames;
@@ -264,6 +265,70 @@ impl FetchCache {
     /// visit: for changes whose extent the host does not know, such as new access rules. O(shards).
     pub fn mark_all(&mut self) {
         self.shards.iter_mut().for_each(FetchShard::mark_all);
+    }
+
+    /// Everything that the cache remembers between fetches. O(cached partitions).
+    ///
+    /// Contexts that are open stay with this cache: another one that enters the state answers them
+    /// with an error, and their fetchers go on.
+    pub fn export(&self) -> CacheState {
+        let mut sessions: Vec<_> = self.shards.iter().flat_map(FetchShard::states).collect();
+        sessions.sort_unstable_by_key(|session| session.id);
+        CacheState {
+            sessions,
+            next_shard: self.next_shard,
+        }
+    }
+
+    /// A cache with that state. O(cached partitions).
+    ///
+    /// # Errors
+    /// A [`StateError`] for the first thing in `state` that cannot be, under this configuration.
+    pub fn import(config: CacheConfig, state: &CacheState) -> Result<Self, StateError> {
+        let mut cache = Self::new(config);
+        cache.next_shard = state.next_shard;
+        let limits = cache.config.limits;
+        for session in &state.sessions {
+            session.check(limits.session_partitions)?;
+            let session_id = session.id;
+            let shard = cache
+                .shard_of(session_id)
+                .ok_or(StateError::SessionId { session_id })?;
+            if let Some(it) = cache.shards.get_mut(shard) {
+                it.restore(session)?;
+                let (sessions, capacity) = (it.len(), it.capacity());
+                if sessions > capacity {
+                    return Err(StateError::ShardFull {
+                        shard,
+                        capacity,
+                        sessions,
+                    });
+                }
+            }
+            let (principal, max) = (session.principal, limits.principal_sessions);
+            let sessions = cache.sessions_of(principal);
+            if sessions > max {
+                return Err(StateError::PrincipalSessions {
+                    principal,
+                    sessions,
+                    max,
+                });
+            }
+        }
+        let (partitions, max) = (cache.partitions(), limits.cached_partitions);
+        if partitions > max {
+            return Err(StateError::CachedPartitions { partitions, max });
+        }
+        Ok(cache)
+    }
+
+    /// Sets the epoch that a live session expects next: the way to the epoch's wrap-around is two
+    /// thousand million requests long.
+    #[doc(hidden)]
+    pub fn set_session_epoch(&mut self, session_id: i32, epoch: i32) {
+        if let Some(shard) = self.shard_of_mut(session_id) {
+            shard.set_epoch(session_id, epoch);
+        }
     }
 
     fn partitions(&self) -> u64 {

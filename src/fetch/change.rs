@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::partition::Entry;
 use super::request::{FetcherKind, Profile};
 use super::response::Slot;
+use super::state::SessionState;
 use super::table::PartitionTable;
 use crate::time::Monotonic;
 
@@ -80,31 +81,41 @@ pub(super) struct Changes {
     all_since_visit: bool,
     /// When a request was last accepted in whose time every entry that is not flagged was quiet.
     quiet_at: Option<Monotonic>,
-    profile: Profile,
     /// How many times all sessions had been marked when this one last looked.
     marked_all: u64,
 }
 
 impl Changes {
     /// Of a new session, which has to visit everything once.
-    pub(super) const fn new(profile: Profile, marked_all: u64) -> Self {
+    pub(super) const fn new(marked_all: u64) -> Self {
         Self {
             slots: Vec::new(),
             all: true,
             all_since_visit: true,
             quiet_at: None,
-            profile,
             marked_all,
         }
     }
 
-    pub(super) const fn profile(&self) -> Profile {
-        self.profile
+    /// As exported; the entries of the table are flagged.
+    pub(super) fn of_state(state: &SessionState, table: &PartitionTable, marked_all: u64) -> Self {
+        let is_changed = |&slot: &u32| table.entry(Slot(slot)).is_some_and(Entry::is_changed);
+        Self {
+            slots: (0..table.slot_count()).filter(is_changed).collect(),
+            all: state.visits_all,
+            all_since_visit: state.visits_all,
+            quiet_at: state.quiet_at,
+            marked_all,
+        }
     }
 
-    /// Whether every partition is to be visited.
-    pub(super) const fn is_all(&self) -> bool {
-        self.all
+    /// Whether every partition is to be visited, given how often all sessions have been marked.
+    pub(super) const fn is_all(&self, marked_all: u64) -> bool {
+        self.all || self.marked_all != marked_all
+    }
+
+    pub(super) const fn quiet_at(&self) -> Option<Monotonic> {
+        self.quiet_at
     }
 
     pub(super) const fn mark_all(&mut self) {
@@ -112,10 +123,9 @@ impl Changes {
         self.all_since_visit = true;
     }
 
-    /// Takes note of a request's profile and of how often all sessions have been marked.
-    pub(super) fn observe(&mut self, profile: Profile, marked_all: u64) {
-        if self.profile != profile || self.marked_all != marked_all {
-            self.profile = profile;
+    /// Takes note of how often all sessions have been marked.
+    pub(super) fn observe(&mut self, marked_all: u64) {
+        if self.marked_all != marked_all {
             self.marked_all = marked_all;
             self.mark_all();
         }

@@ -46,20 +46,21 @@ impl EvictionOrder {
         now.as_millis().wrapping_sub(since.as_millis()) > self.threshold_ms
     }
 
-    /// Lists a new session.
+    /// Lists a session.
     pub(super) fn insert(
         &mut self,
         id: i32,
         is_privileged: bool,
         size: u32,
-        now: Monotonic,
+        created: Monotonic,
+        used: Monotonic,
     ) -> Standing {
-        self.by_use.insert((now, id));
-        // A threshold is not negative, so nothing is senior at once.
+        self.by_use.insert((used, id));
+        let is_senior = self.exceeds_threshold(created, used);
         let standing = Standing {
-            used: now,
+            used,
             size,
-            is_senior: false,
+            is_senior,
             is_privileged,
         };
         self.list(id, standing);

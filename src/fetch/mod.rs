@@ -14,6 +14,7 @@ mod response;
 mod session;
 mod shard;
 mod size;
+mod state;
 mod table;
 mod watch;
 
@@ -29,3 +30,4 @@ pub use request::{
     Profile, RequestTopic,
 };
 pub use response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot};
+pub use state::{CacheState, PartitionState, SessionState, StateError};

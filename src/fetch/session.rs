@@ -6,9 +6,10 @@ use super::change::Changes;
 use super::eviction::Standing;
 use super::inclusion::{inclusion, retention};
 use super::partition::Entry;
-use super::request::{FetchMetadata, FetchRequest, FetcherKind};
+use super::request::{FetchMetadata, FetchRequest, FetcherKind, Profile};
 use super::response::{PartitionRead, Slot};
 use super::size::ResponseSize;
+use super::state::SessionState;
 use super::table::{PartitionTable, Put, TableDelta, is_same_topic};
 use crate::metadata::TopicNames;
 use crate::time::Monotonic;
@@ -23,6 +24,8 @@ pub(super) struct Session {
     /// Who created it; a follower's sessions are privileged.
     pub(super) fetcher: FetcherKind,
     pub(super) principal: u64,
+    /// The profile of its last request.
+    pub(super) profile: Profile,
     pub(super) created: Monotonic,
     pub(super) last_used: Monotonic,
     /// How many partitions it had when it was last used.
@@ -55,8 +58,33 @@ impl Session {
         self.table.remove_all(request, delta);
     }
 
+    /// The session as exported, given how often all sessions have been marked.
+    pub(super) fn state(&self, marked_all: u64) -> SessionState {
+        let changes = self.changes.as_ref();
+        SessionState {
+            id: self.id,
+            epoch: self.epoch,
+            uses_topic_ids: self.table.uses_topic_ids(),
+            fetcher: self.fetcher,
+            principal: self.principal,
+            profile: self.profile,
+            created: self.created,
+            last_used: self.last_used,
+            visits_all: changes.is_none_or(|changes| changes.is_all(marked_all)),
+            quiet_at: changes.and_then(Changes::quiet_at),
+            partitions: self.table.states().collect(),
+        }
+    }
+
     /// Takes note of an accepted request.
-    pub(super) fn accept(&mut self) {
+    pub(super) fn accept(&mut self, profile: Profile, now: Monotonic) {
+        self.last_used = now;
+        if self.profile != profile {
+            self.profile = profile;
+            if let Some(changes) = &mut self.changes {
+                changes.mark_all();
+            }
+        }
         self.epoch = FetchMetadata::next_epoch(self.epoch);
         self.is_waiting = true;
     }
@@ -69,7 +97,7 @@ impl Session {
             answer(&mut self.table, reads, |_, _| {});
             return;
         };
-        changes.observe(changes.profile(), marked_all);
+        changes.observe(marked_all);
         changes.begin_commit(&mut self.table);
         answer(&mut self.table, reads, |entry, read| {
             let is_quiet = retention(entry.reported(), read).is_none();

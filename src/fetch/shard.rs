@@ -18,6 +18,7 @@ use super::request::{FetchRequest, FetcherKind};
 use super::response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot};
 use super::session::{Session, answer, response_size};
 use super::size::ResponseSize;
+use super::state::{SessionState, StateError};
 use super::table::{PartitionTable, TableDelta, UNWATCHED};
 use super::watch::{WatchIndex, WatchKey, Watcher};
 use crate::error_code::ErrorCode;
@@ -108,6 +109,15 @@ impl FetchShard {
         self.principals.get(&principal).copied().unwrap_or(0)
     }
 
+    const fn tracks_changes(&self) -> bool {
+        matches!(self.tracking, ChangeTracking::On)
+    }
+
+    /// How many sessions it may have.
+    pub(super) const fn capacity(&self) -> usize {
+        self.capacity as usize
+    }
+
     const fn counts_principals(&self) -> bool {
         self.limits.principal_sessions != u32::MAX
     }
@@ -156,7 +166,6 @@ impl FetchShard {
             self.counters.not_found += 1;
             return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
         };
-        let marked_all = self.marked_all;
         let Some(it) = self.places.get_mut(place as usize) else {
             return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
         };
@@ -191,11 +200,7 @@ impl FetchShard {
             return FetchContext::sessionless(request, names, self.seed);
         }
         session.table.resolve(names);
-        if let Some(changes) = &mut session.changes {
-            changes.observe(request.profile, marked_all);
-        }
-        session.accept();
-        session.last_used = now;
+        session.accept(request.profile, now);
         let size = session.table.len() as u32;
         self.partitions += u64::from(size);
         self.partitions -= u64::from(session.cached_size);
@@ -241,7 +246,7 @@ impl FetchShard {
         let accepted = session.last_used;
         match &mut session.changes {
             Some(changes) => {
-                changes.observe(changes.profile(), marked_all);
+                changes.observe(marked_all);
                 changes.begin_visit(&mut session.table, accepted);
                 Visit::new(&session.table, changes.visited(&session.table))
             }
@@ -376,16 +381,15 @@ impl FetchShard {
         table.keep_reported(reads);
         let cached_size = table.len() as u32;
         let is_privileged = fetcher == FetcherKind::Follower;
-        let standing = self.order.insert(id, is_privileged, cached_size, now);
-        let changes = match self.tracking {
-            ChangeTracking::On => Some(Changes::new(profile, self.marked_all)),
-            ChangeTracking::Off => None,
-        };
-        let session = Session {
+        self.counters.created += 1;
+        let standing = self.order.insert(id, is_privileged, cached_size, now, now);
+        let changes = self.tracks_changes().then(|| Changes::new(self.marked_all));
+        self.admit(Session {
             id,
             epoch: 1,
             fetcher,
             principal,
+            profile,
             created: now,
             last_used: now,
             cached_size,
@@ -393,12 +397,16 @@ impl FetchShard {
             is_waiting: false,
             changes,
             table,
-        };
-        self.partitions += u64::from(cached_size);
-        self.counters.created += 1;
+        });
+    }
+
+    /// Takes a session in, of which only the order of eviction knows.
+    fn admit(&mut self, session: Session) {
+        self.partitions += u64::from(session.cached_size);
         if self.counts_principals() {
-            *self.principals.entry(principal).or_insert(0) += 1;
+            *self.principals.entry(session.principal).or_insert(0) += 1;
         }
+        let hash = self.hasher.hash_one(session.id);
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place::default());
             self.places.len() as u32 - 1
@@ -407,14 +415,68 @@ impl FetchShard {
             it.session = Some(session);
         }
         let (places, hasher) = (&self.places, &self.hasher);
-        self.by_id
-            .insert_unique(self.hasher.hash_one(id), place, |&place| {
-                let session = places
-                    .get(place as usize)
-                    .and_then(|it| it.session.as_ref());
-                session.map_or(0, |session| hasher.hash_one(session.id))
-            });
+        self.by_id.insert_unique(hash, place, |&place| {
+            let session = places
+                .get(place as usize)
+                .and_then(|it| it.session.as_ref());
+            session.map_or(0, |session| hasher.hash_one(session.id))
+        });
         self.watch_all(place);
+    }
+
+    pub(super) fn set_epoch(&mut self, id: i32, epoch: i32) {
+        let place = self.place_of(id);
+        if let Some(session) = place.and_then(|place| self.session_mut(place)) {
+            session.epoch = epoch;
+        }
+    }
+
+    /// The sessions, in no order.
+    pub(super) fn states(&self) -> impl Iterator<Item = SessionState> {
+        let sessions = self
+            .places
+            .iter()
+            .filter_map(|place| place.session.as_ref());
+        sessions.map(|session| session.state(self.marked_all))
+    }
+
+    /// Takes in an exported session that has been checked by itself.
+    pub(super) fn restore(&mut self, state: &SessionState) -> Result<(), StateError> {
+        let &SessionState {
+            id,
+            fetcher,
+            created,
+            last_used,
+            principal,
+            ..
+        } = state;
+        if self.place_of(id).is_some() {
+            return Err(StateError::DuplicateSession { session_id: id });
+        }
+        let table = state.table(self.seed);
+        let cached_size = table.len() as u32;
+        let is_privileged = fetcher == FetcherKind::Follower;
+        let changes = self
+            .tracks_changes()
+            .then(|| Changes::of_state(state, &table, self.marked_all));
+        let standing = self
+            .order
+            .insert(id, is_privileged, cached_size, created, last_used);
+        self.admit(Session {
+            id,
+            epoch: state.epoch,
+            fetcher,
+            principal,
+            profile: state.profile,
+            created,
+            last_used,
+            cached_size,
+            standing,
+            is_waiting: false,
+            changes,
+            table,
+        });
+        Ok(())
     }
 
     /// An id of this shard's that no live session has.
@@ -471,7 +533,7 @@ impl FetchShard {
                 }
             }
         }
-        if self.tracking == ChangeTracking::On {
+        if self.tracks_changes() {
             for number in session.table.topic_numbers() {
                 if let Some(topic) = session.table.topic(number) {
                     let watch = topic.watch;
@@ -492,7 +554,7 @@ impl FetchShard {
     /// Brings the index of changes up to date with what a request changed of a session.
     fn follow_delta(&mut self, place: u32) {
         let delta = core::mem::take(&mut self.delta);
-        if self.tracking == ChangeTracking::On {
+        if self.tracks_changes() {
             for &slot in &delta.added {
                 self.watch(place, slot);
             }
@@ -512,7 +574,7 @@ impl FetchShard {
     }
 
     fn watch_all(&mut self, place: u32) {
-        if self.tracking == ChangeTracking::Off {
+        if !self.tracks_changes() {
             return;
         }
         let entries = self
@@ -593,7 +655,7 @@ impl FetchShard {
 
 fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change) -> Option<Marked> {
     let changes = session.changes.as_mut()?;
-    if !change.concerns(session.fetcher, changes.profile()) {
+    if !change.concerns(session.fetcher, session.profile) {
         return None;
     }
     let slot = session.table.find_in_topic(watcher.topic, partition)?;

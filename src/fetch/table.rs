@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 use super::partition::{Entry, FetchPartition};
 use super::request::{FetchRequest, PartitionRequest};
 use super::response::{PartitionRead, Slot};
+use super::state::PartitionState;
 use crate::metadata::TopicNames;
 use crate::topic::{TopicId, TopicName};
 
@@ -38,10 +39,6 @@ impl Topic {
 
     pub(super) const fn name(&self) -> Option<&TopicName> {
         self.name.as_ref()
-    }
-
-    pub(super) const fn is_used(&self) -> bool {
-        self.entries > 0
     }
 }
 
@@ -252,23 +249,29 @@ impl PartitionTable {
 
     /// The number of the topic with this key and the name that the metadata gives it now.
     fn intern(&mut self, key: Key<'_>, hash: u32, names: &impl TopicNames) -> u32 {
-        let (id, name) = match key {
-            Key::Id(id) => (id, names.topic_name(id)),
-            Key::Name(_) => (TopicId::ZERO, None),
-        };
-        let topics = &self.topics;
-        let found = self.topic_index.find(spread(hash), |&number| {
-            topics.get(number as usize).is_some_and(|topic| {
-                key.matches(topic) && (!self.uses_topic_ids || topic.name == name)
-            })
-        });
-        if let Some(&number) = found {
-            return number;
+        match key {
+            Key::Id(id) => self.intern_named(id, names.topic_name(id), hash),
+            Key::Name(name) => match self.find_topic(key, hash) {
+                Some(number) => number,
+                None => self.intern_new(TopicId::ZERO, Some(TopicName::from(name)), hash),
+            },
         }
-        let name = match key {
-            Key::Id(_) => name,
-            Key::Name(name) => Some(TopicName::from(name)),
+    }
+
+    fn intern_named(&mut self, id: TopicId, name: Option<TopicName>, hash: u32) -> u32 {
+        let topics = &self.topics;
+        let is_it = |&number: &u32| {
+            topics
+                .get(number as usize)
+                .is_some_and(|topic| topic.id == id && topic.name == name)
         };
+        match self.topic_index.find(spread(hash), is_it) {
+            Some(&number) => number,
+            None => self.intern_new(id, name, hash),
+        }
+    }
+
+    fn intern_new(&mut self, id: TopicId, name: Option<TopicName>, hash: u32) -> u32 {
         let is_nameless = name.is_none();
         let topic = Topic {
             id,
@@ -277,14 +280,17 @@ impl PartitionTable {
             entries: 0,
             watch: UNWATCHED,
         };
-        let number = if let Some(number) = self.free_topics.pop() {
-            if let Some(free) = self.topics.get_mut(number as usize) {
-                *free = topic;
+        let number = match self.free_topics.pop() {
+            Some(number) => {
+                if let Some(free) = self.topics.get_mut(number as usize) {
+                    *free = topic;
+                }
+                number
             }
-            number
-        } else {
-            self.topics.push(topic);
-            as_slot(self.topics.len() - 1)
+            None => {
+                self.topics.push(topic);
+                as_slot(self.topics.len() - 1)
+            }
         };
         if is_nameless {
             self.nameless.push(number);
@@ -297,6 +303,43 @@ impl PartitionTable {
                     .map_or(0, |topic| spread(topic.hash))
             });
         number
+    }
+
+    /// Appends a partition of an exported session; it must not be there.
+    pub(super) fn push_state(&mut self, state: &PartitionState) {
+        let key = match &state.topic {
+            Some(name) if !self.uses_topic_ids => Key::Name(name),
+            _ => Key::Id(state.topic_id),
+        };
+        let hash = key.hash(&self.hasher);
+        let topic = self.intern_named(state.topic_id, state.topic.clone(), hash);
+        let wanted = PartitionRequest {
+            partition: state.partition,
+            params: state.params,
+        };
+        let slot = self.append(topic, hash, &wanted);
+        if let Some(entry) = self.entries.get_mut(slot as usize) {
+            entry.set_reported(state.reported);
+            if state.is_changed {
+                entry.keep_changed();
+            }
+        }
+    }
+
+    /// The partitions in order, as exported.
+    pub(super) fn states(&self) -> impl Iterator<Item = PartitionState> {
+        self.order.iter().filter_map(|&slot| {
+            let entry = self.entry(Slot(slot))?;
+            let topic = self.topic(entry.topic())?;
+            Some(PartitionState {
+                topic_id: topic.id,
+                topic: topic.name.clone(),
+                partition: entry.partition,
+                params: entry.params(),
+                reported: entry.reported(),
+                is_changed: entry.is_changed(),
+            })
+        })
     }
 
     /// Removes what the request forgets; what is not there is passed over.

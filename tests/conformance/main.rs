@@ -6,6 +6,7 @@
 //! [`SUBJECTS`].
 
 mod fetch_session_handler;
+mod fetch_sessions;
 mod fields;
 mod runner;
 mod value;
@@ -16,7 +17,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The folders that the replayer knows.
-const SUBJECTS: &[&Subject] = &[&fetch_session_handler::SUBJECT];
+const SUBJECTS: &[&Subject] = &[&fetch_session_handler::SUBJECT, &fetch_sessions::SUBJECT];
 
 /// The environment variable that names a second folder of vectors.
 const MORE_VECTORS: &str = "CONFORMANCE_VECTORS";

@@ -22,7 +22,6 @@ pub(crate) enum Outcome {
     /// Everything was as in Kafka.
     AsKafka,
     /// Everything was as expected, and some of it is marked as a deviation from Kafka.
-    #[allow(dead_code, reason = "the first subject has no deviations")]
     Deviated,
 }
 
