@@ -201,14 +201,18 @@ impl FetchCache {
 
     fn create(
         &mut self,
-        full: FullFetch,
+        mut full: FullFetch,
         reads: &[PartitionRead],
         random: &mut impl Random,
         now: Monotonic,
     ) -> FetchAnswer {
         let mut answer = FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID);
         let limits = self.config.limits;
-        let size = reads.len() as u64;
+        full.table.keep_reported(reads);
+        if full.table.is_sparse() {
+            *full.table = full.table.compacted();
+        }
+        let size = full.table.len() as u64;
         if size > u64::from(limits.session_partitions)
             || self.partitions().saturating_add(size) > limits.cached_partitions
             || self.sessions_of(full.principal) >= limits.principal_sessions
@@ -219,7 +223,7 @@ impl FetchCache {
         let shard = (self.next_shard & i32::MAX) as usize % self.shards.len();
         self.next_shard = self.next_shard.wrapping_add(1);
         if let Some(shard) = self.shards.get_mut(shard) {
-            (answer.session_id, answer.evicted) = shard.create(full, reads, random, now);
+            (answer.session_id, answer.evicted) = shard.create(full, random, now);
         }
         answer
     }

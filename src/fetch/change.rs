@@ -99,9 +99,8 @@ impl Changes {
 
     /// As exported; the entries of the table are flagged.
     pub(super) fn of_state(state: &SessionState, table: &PartitionTable, marked_all: u64) -> Self {
-        let is_changed = |&slot: &u32| table.entry(Slot(slot)).is_some_and(Entry::is_changed);
         Self {
-            slots: (0..table.slot_count()).filter(is_changed).collect(),
+            slots: flagged(table),
             all: state.visits_all,
             all_since_visit: state.visits_all,
             quiet_at: state.quiet_at,
@@ -121,6 +120,12 @@ impl Changes {
     pub(super) const fn mark_all(&mut self) {
         self.all = true;
         self.all_since_visit = true;
+    }
+
+    /// Takes note that the entries of the table have other slots now. None may have been visited
+    /// for a request that is still to be answered.
+    pub(super) fn renumber(&mut self, table: &PartitionTable) {
+        self.slots = flagged(table);
     }
 
     /// Takes note of how often all sessions have been marked.
@@ -215,4 +220,10 @@ impl Changes {
             });
         }
     }
+}
+
+/// The slots of the entries that are flagged as changed.
+fn flagged(table: &PartitionTable) -> Vec<u32> {
+    let is_changed = |&slot: &u32| table.entry(Slot(slot)).is_some_and(Entry::is_changed);
+    (0..table.slot_count()).filter(is_changed).collect()
 }

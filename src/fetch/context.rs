@@ -220,4 +220,8 @@ impl<'a> Iterator for Visit<'a> {
             }
         }
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.slots.len()))
+    }
 }

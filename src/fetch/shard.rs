@@ -320,11 +320,10 @@ impl FetchShard {
     pub(super) fn create(
         &mut self,
         full: FullFetch,
-        reads: &[PartitionRead],
         random: &mut impl Random,
         now: Monotonic,
     ) -> (i32, Option<Evicted>) {
-        let size = reads.len() as u32;
+        let size = full.table.len() as u32;
         let mut evicted = None;
         if self.len() >= self.capacity as usize {
             let is_privileged = full.fetcher == FetcherKind::Follower;
@@ -338,7 +337,7 @@ impl FetchShard {
             self.counters.refused += 1;
             return (0, evicted);
         };
-        self.insert(id, full, reads, now);
+        self.insert(id, full, now);
         (id, evicted)
     }
 
@@ -371,14 +370,14 @@ impl FetchShard {
         })
     }
 
-    fn insert(&mut self, id: i32, full: FullFetch, reads: &[PartitionRead], now: Monotonic) {
+    fn insert(&mut self, id: i32, full: FullFetch, now: Monotonic) {
         let FullFetch {
-            mut table,
+            table,
             fetcher,
             profile,
             principal,
         } = full;
-        table.keep_reported(reads);
+
         let cached_size = table.len() as u32;
         let is_privileged = fetcher == FetcherKind::Follower;
         self.counters.created += 1;
@@ -503,6 +502,7 @@ impl FetchShard {
     }
 
     fn remove(&mut self, place: u32, why: Removal) {
+        self.unwatch_all(place);
         let Some(it) = self.places.get_mut(place as usize) else {
             return;
         };
@@ -530,14 +530,6 @@ impl FetchShard {
                 *count -= 1;
                 if *count == 0 {
                     self.principals.remove(&session.principal);
-                }
-            }
-        }
-        if self.tracks_changes() {
-            for number in session.table.topic_numbers() {
-                if let Some(topic) = session.table.topic(number) {
-                    let watch = topic.watch;
-                    self.unwatch(watch);
                 }
             }
         }
@@ -571,6 +563,45 @@ impl FetchShard {
             self.unwatch(watch);
         }
         self.delta = delta;
+        if self
+            .session(place)
+            .is_some_and(|session| session.table.is_sparse())
+        {
+            self.compact(place);
+        }
+    }
+
+    /// Gives back the memory that a session holds for partitions that it forgot.
+    fn compact(&mut self, place: u32) {
+        self.unwatch_all(place);
+        let Some(session) = self.session_mut(place) else {
+            return;
+        };
+        *session.table = session.table.compacted();
+        if let Some(changes) = &mut session.changes {
+            changes.renumber(&session.table);
+        }
+        self.watch_all(place);
+    }
+
+    /// Takes a session out of the index of changes. It must still be in its place: the index tells
+    /// it where its other topics move.
+    fn unwatch_all(&mut self, place: u32) {
+        if !self.tracks_changes() {
+            return;
+        }
+        let topics = self
+            .session(place)
+            .map(|session| session.table.topic_numbers());
+        for number in topics.into_iter().flatten() {
+            let topic = self
+                .session_mut(place)
+                .and_then(|it| it.table.topic_mut(number));
+            if let Some(topic) = topic {
+                let watch = core::mem::replace(&mut topic.watch, UNWATCHED);
+                self.unwatch(watch);
+            }
+        }
     }
 
     fn watch_all(&mut self, place: u32) {

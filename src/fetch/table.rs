@@ -28,6 +28,8 @@ pub(super) struct Topic {
     hash: u32,
     /// How many entries name this topic. 0: the number is free or about to be.
     entries: u32,
+    /// The number is in the table's list of topics without a name.
+    is_listed: bool,
     /// Where the change index lists this topic: the number there, and the place in its list.
     pub(super) watch: (u32, u32),
 }
@@ -91,10 +93,16 @@ pub(super) struct TableDelta {
     pub(super) emptied: Vec<u32>,
 }
 
+/// How many places a [`TableDelta`] keeps for the next request.
+const KEPT: usize = 1024;
+
 impl TableDelta {
     pub(super) fn clear(&mut self) {
-        self.added.clear();
-        self.emptied.clear();
+        for list in [&mut self.added, &mut self.emptied] {
+            list.clear();
+            // One huge request should not leave its trace.
+            list.shrink_to(KEPT);
+        }
     }
 }
 
@@ -273,16 +281,20 @@ impl PartitionTable {
 
     fn intern_new(&mut self, id: TopicId, name: Option<TopicName>, hash: u32) -> u32 {
         let is_nameless = name.is_none();
-        let topic = Topic {
+        let mut topic = Topic {
             id,
             name,
             hash,
             entries: 0,
+            is_listed: is_nameless,
             watch: UNWATCHED,
         };
+        let mut was_listed = false;
         let number = match self.free_topics.pop() {
             Some(number) => {
                 if let Some(free) = self.topics.get_mut(number as usize) {
+                    was_listed = free.is_listed;
+                    topic.is_listed |= was_listed;
                     *free = topic;
                 }
                 number
@@ -292,7 +304,7 @@ impl PartitionTable {
                 as_slot(self.topics.len() - 1)
             }
         };
-        if is_nameless {
+        if is_nameless && !was_listed {
             self.nameless.push(number);
         }
         let topics = &self.topics;
@@ -397,7 +409,6 @@ impl PartitionTable {
         if let Ok(found) = self.topic_index.find_entry(hash, |&other| other == number) {
             found.remove();
             topic.name = None;
-            self.nameless.retain(|&other| other != number);
             self.free_topics.push(number);
         }
     }
@@ -413,9 +424,33 @@ impl PartitionTable {
             let Some(topic) = topics.get_mut(number as usize) else {
                 return false;
             };
-            topic.name = names.topic_name(topic.id);
-            topic.name.is_none()
+            if topic.entries > 0 && topic.name.is_none() {
+                topic.name = names.topic_name(topic.id);
+            }
+            topic.is_listed = topic.entries > 0 && topic.name.is_none();
+            topic.is_listed
         });
+    }
+
+    /// Whether most of the memory is held for partitions or topics that are gone.
+    pub(super) fn is_sparse(&self) -> bool {
+        let topics = self.topics.len() - self.free_topics.len();
+        self.entries.capacity() > 4 * self.len() + SPARE
+            || self.topics.capacity() > 4 * topics + SPARE
+    }
+
+    /// The same partitions in as little memory as they need, in slots and under topic numbers of
+    /// their own.
+    pub(super) fn compacted(&self) -> Self {
+        let topics = self.topics.len() - self.free_topics.len();
+        let mut compact = Self {
+            hasher: self.hasher.clone(),
+            ..Self::new(self.uses_topic_ids, self.len(), topics, 0)
+        };
+        for state in self.states() {
+            compact.push_state(&state);
+        }
+        compact
     }
 
     /// Where a partition is.
@@ -644,3 +679,6 @@ fn as_slot(len: usize) -> u32 {
 }
 
 const TOPIC_LIMIT: usize = (1 << 30) - 1;
+
+/// How many unused places a table may keep whatever its size.
+const SPARE: usize = 64;

@@ -222,7 +222,9 @@ impl<'a> Replay<'a> {
             topics: &topics,
             forgotten: &forgotten,
         };
-        let context = self.cache.begin(&request, &|id| names.get(&id).cloned(), now);
+        let context = self
+            .cache
+            .begin(&request, &|id| names.get(&id).cloned(), now);
         let kind = match context.kind() {
             ContextKind::Full => "full",
             ContextKind::Sessionless => "sessionless",
