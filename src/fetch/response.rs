@@ -10,7 +10,9 @@ use crate::error_code::ErrorCode;
 pub struct Slot(pub(super) u32);
 
 impl Slot {
-    pub(super) const fn index(self) -> usize {
+    /// The place as a number: below the number of partitions that the context has or had, so that
+    /// a host can keep an array beside them.
+    pub const fn as_usize(self) -> usize {
         self.0 as usize
     }
 }

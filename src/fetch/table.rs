@@ -471,7 +471,7 @@ impl PartitionTable {
     #[inline]
     pub(super) fn entry(&self, slot: Slot) -> Option<&Entry> {
         self.entries
-            .get(slot.index())
+            .get(slot.as_usize())
             .filter(|entry| entry.is_live())
     }
 
@@ -479,7 +479,7 @@ impl PartitionTable {
     #[inline]
     pub(super) fn entry_mut(&mut self, slot: Slot) -> Option<&mut Entry> {
         self.entries
-            .get_mut(slot.index())
+            .get_mut(slot.as_usize())
             .filter(|entry| entry.is_live())
     }
 
@@ -529,7 +529,7 @@ impl PartitionTable {
     #[inline]
     pub(super) fn move_to_end(&mut self, slot: Slot) {
         let end = as_slot(self.order.len());
-        let Some(entry) = self.entries.get_mut(slot.index()) else {
+        let Some(entry) = self.entries.get_mut(slot.as_usize()) else {
             return;
         };
         if let Some(place) = self.order.get_mut(entry.position as usize) {

@@ -1,0 +1,257 @@
+//! The least that each work can cost: plain arrays and tables, no API, no more checks than the answer needs.
+
+use crate::cache::{Log, PARTITIONS_A_TOPIC, topic_id};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use kafka_coordination::TopicId;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::hint::black_box;
+
+/// 64 bytes, as an entry that knows its order has to have.
+#[derive(Clone, Copy)]
+struct Entry {
+    fetch_offset: i64,
+    fetcher_log_start_offset: i64,
+    high_watermark: i64,
+    log_start_offset: i64,
+    topic: u32,
+    partition: i32,
+    max_bytes: i32,
+    leader_epoch: i32,
+    last_fetched_epoch: i32,
+    next: u32,
+    previous: u32,
+    flags: u32,
+}
+
+/// A result: 32 bytes.
+#[derive(Clone, Copy)]
+struct Found {
+    slot: u32,
+    records: u32,
+    high_watermark: i64,
+    log_start_offset: i64,
+    is_included: bool,
+}
+
+/// One session of which every partition is visited.
+pub(crate) struct Floor {
+    ids: Vec<TopicId>,
+    entries: Vec<Entry>,
+    index: HashTable<u32>,
+    found: Vec<Found>,
+    head: u32,
+}
+
+const SEED: u64 = 0x5eed;
+
+fn hash(topic: TopicId, partition: i32) -> u64 {
+    FixedState::with_seed(SEED).hash_one((topic.as_u128(), partition))
+}
+
+impl Floor {
+    pub(crate) fn new(partitions: usize) -> Self {
+        let topics = partitions.div_ceil(PARTITIONS_A_TOPIC);
+        let ids = (0..topics).map(|topic| topic_id(topic * PARTITIONS_A_TOPIC)).collect();
+        let (entries, index, found) = (Vec::new(), HashTable::new(), Vec::new());
+        let mut floor = Self { ids, entries, index, found, head: 0 };
+        floor.fill(partitions);
+        floor
+    }
+
+    fn fill(&mut self, partitions: usize) {
+        self.entries = Vec::with_capacity(partitions);
+        self.index = HashTable::with_capacity(partitions);
+        self.found.reserve(partitions);
+        for slot in 0..partitions as u32 {
+            let entry = Entry {
+                fetch_offset: 0,
+                fetcher_log_start_offset: -1,
+                high_watermark: 0,
+                log_start_offset: 0,
+                topic: slot / PARTITIONS_A_TOPIC as u32,
+                partition: slot as i32 % PARTITIONS_A_TOPIC as i32,
+                max_bytes: 1 << 20,
+                leader_epoch: 1,
+                last_fetched_epoch: -1,
+                next: slot + 1,
+                previous: slot.wrapping_sub(1),
+                flags: 0,
+            };
+            self.entries.push(entry);
+            let hash = hash(self.ids[entry.topic as usize], entry.partition);
+            self.index.insert_unique(hash, slot, |_| 0);
+        }
+        self.entries[partitions - 1].next = u32::MAX;
+    }
+
+    /// Builds the entries and their index anew.
+    pub(crate) fn rebuild(&mut self) {
+        let partitions = self.entries.len();
+        self.fill(partitions);
+        black_box(&self.entries);
+    }
+
+    /// Walks the session, collects what the host found, decides.
+    pub(crate) fn run(&mut self, logs: &[Log]) {
+        self.found.clear();
+        let mut slot = self.head;
+        while let Some(entry) = self.entries.get(slot as usize) {
+            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
+            black_box(entry.leader_epoch);
+            let Log { high_watermark, log_start_offset, records } = logs[slot as usize];
+            let is_included = false;
+            self.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
+            slot = entry.next;
+        }
+        self.decide();
+    }
+
+    /// The same, and the results come back by topic and partition.
+    pub(crate) fn run_by_key(&mut self, logs: &[Log]) {
+        self.found.clear();
+        for (partition, log) in logs.iter().enumerate() {
+            let Some(slot) = self.slot(partition) else { continue };
+            let &Log { high_watermark, log_start_offset, records } = log;
+            let is_included = false;
+            self.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
+        }
+        self.decide();
+    }
+
+    fn decide(&mut self) {
+        for found in &mut self.found {
+            let entry = &mut self.entries[found.slot as usize];
+            found.is_included = found.records > 0
+                || entry.high_watermark != found.high_watermark
+                || entry.log_start_offset != found.log_start_offset;
+            entry.high_watermark = found.high_watermark;
+            entry.log_start_offset = found.log_start_offset;
+        }
+        black_box(&self.found);
+    }
+
+    fn slot(&self, partition: usize) -> Option<u32> {
+        let (id, index) = (topic_id(partition), (partition % PARTITIONS_A_TOPIC) as i32);
+        let is_it = |&slot: &u32| {
+            let entry = &self.entries[slot as usize];
+            entry.partition == index && self.ids[entry.topic as usize] == id
+        };
+        self.index.find(hash(id, index), is_it).copied()
+    }
+
+    /// Finds one partition and flags it.
+    pub(crate) fn find(&mut self, partition: usize) {
+        if let Some(slot) = self.slot(partition) {
+            self.entries[slot as usize].flags |= 1;
+        }
+        black_box(&self.entries);
+    }
+}
+
+/// One session of which the changed partitions are named.
+pub(crate) struct Changed(Floor);
+
+impl Changed {
+    pub(crate) fn new(partitions: usize) -> Self {
+        Self(Floor::new(partitions))
+    }
+
+    pub(crate) fn run(&mut self, slots: &[u32], logs: &[Log]) {
+        let Self(floor) = self;
+        floor.found.clear();
+        for &slot in slots {
+            let entry = &floor.entries[slot as usize];
+            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
+            let Log { high_watermark, log_start_offset, records } = logs[slot as usize];
+            let is_included = false;
+            floor.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
+        }
+        floor.decide();
+    }
+}
+
+/// Sessions ordered by last use in a list.
+pub(crate) struct Lru {
+    links: Vec<(u32, u32)>,
+    tail: u32,
+    head: u32,
+}
+
+impl Lru {
+    pub(crate) fn new(sessions: usize) -> Self {
+        let last = sessions as u32 - 1;
+        let links = (0..=last).map(|it| (it.wrapping_sub(1), if it == last { u32::MAX } else { it + 1 }));
+        Self { links: links.collect(), tail: last, head: 0 }
+    }
+
+    /// Moves a session to the tail.
+    pub(crate) fn touch(&mut self, session: usize) {
+        let session = session as u32;
+        if session == self.tail {
+            return;
+        }
+        let (previous, next) = self.links[session as usize];
+        match self.links.get_mut(previous as usize) {
+            Some(link) => link.1 = next,
+            None => self.head = next,
+        }
+        self.links[next as usize].0 = previous;
+        self.links[self.tail as usize].1 = session;
+        self.links[session as usize] = (self.tail, u32::MAX);
+        self.tail = session;
+        black_box(&self.links);
+    }
+}
+
+/// Sessions of ten partitions in two ordered maps.
+pub(crate) struct Sessions {
+    by_use: BTreeMap<(i64, i32), u32>,
+    by_size: BTreeMap<(bool, u32, i32), u32>,
+    by_id: HashTable<(i32, u32)>,
+    sessions: Vec<Floor>,
+    now: i64,
+    random: Pcg64Mcg,
+}
+
+impl Sessions {
+    pub(crate) fn new(count: usize) -> Self {
+        let mut sessions = Self {
+            by_use: BTreeMap::new(),
+            by_size: BTreeMap::new(),
+            by_id: HashTable::new(),
+            sessions: Vec::new(),
+            now: 0,
+            random: Pcg64Mcg::new(7),
+        };
+        for place in 0..count as u32 {
+            sessions.sessions.push(Floor::new(PARTITIONS_A_TOPIC));
+            sessions.insert(place);
+        }
+        sessions
+    }
+
+    fn insert(&mut self, place: u32) {
+        self.now += 1;
+        let id = self.random.next_u32() as i32 & i32::MAX;
+        self.by_use.insert((self.now, id), place);
+        self.by_size.insert((false, PARTITIONS_A_TOPIC as u32, id), place);
+        let state = FixedState::with_seed(SEED);
+        self.by_id.insert_unique(state.hash_one(id), (id, place), |&(id, _)| state.hash_one(id));
+    }
+
+    /// The session that was used the longest ago goes, a new one takes its place.
+    pub(crate) fn replace_stalest(&mut self) {
+        let Some(((_, id), place)) = self.by_use.pop_first() else { return };
+        self.by_size.remove(&(false, PARTITIONS_A_TOPIC as u32, id));
+        let hash = FixedState::with_seed(SEED).hash_one(id);
+        if let Ok(found) = self.by_id.find_entry(hash, |&(other, _)| other == id) {
+            found.remove();
+        }
+        self.sessions[place as usize] = Floor::new(PARTITIONS_A_TOPIC);
+        self.insert(place);
+    }
+}
