@@ -8,6 +8,9 @@ extern crate std;
 
 pub mod fetch;
 pub mod metadata;
+#[cfg(feature = "wire")]
+#[cfg_attr(docsrs, doc(cfg(feature = "wire")))]
+pub mod wire;
 
 mod error_code;
 mod random;

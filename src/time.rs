@@ -227,7 +227,7 @@ mod tests {
         let clock = SystemClock::new();
         let first = clock.monotonic();
         assert!(first >= Monotonic(0));
-        assert!((&clock).monotonic() >= first);
+        assert!(clock.monotonic() >= first);
         // Later than the day on which this test was written, on any machine with a set clock.
         assert!(clock.timestamp() > Timestamp(1_700_000_000_000));
     }

@@ -7,6 +7,7 @@ mod context;
 mod counters;
 mod detached;
 mod eviction;
+mod fetcher;
 mod inclusion;
 mod partition;
 mod request;
@@ -23,6 +24,11 @@ pub use change::{Change, Marked};
 pub use config::{CacheConfig, ChangeTracking, ConfigError};
 pub use context::{ContextKind, FetchContext, Visit};
 pub use counters::CacheStats;
+pub use fetcher::{
+    AnsweredTopic, FetchPlan, FetcherSession, ForgottenPartition, ForgottenPartitions,
+    LeakedSession, Mismatch, PlannedPartitions, PlannedTopic, ResponseHead, RestoreError,
+    SessionPartition, Verdict, WishList,
+};
 pub use inclusion::{Reported, Retention, inclusion, retention};
 pub use partition::FetchPartition;
 pub use request::{

@@ -87,11 +87,5 @@ pub(crate) fn params(columns: &[Value; 8]) -> Result<FetchParams, String> {
 
 /// The error with this name.
 pub(crate) fn error_code(name: &str) -> Result<ErrorCode, String> {
-    match name {
-        "NONE" => Ok(ErrorCode::None),
-        "FETCH_SESSION_ID_NOT_FOUND" => Ok(ErrorCode::FetchSessionIdNotFound),
-        "INVALID_FETCH_SESSION_EPOCH" => Ok(ErrorCode::InvalidFetchSessionEpoch),
-        "FETCH_SESSION_TOPIC_ID_ERROR" => Ok(ErrorCode::FetchSessionTopicIdError),
-        _ => Err(format!("unknown error {name}")),
-    }
+    ErrorCode::from_name(name).ok_or_else(|| format!("unknown error {name}"))
 }

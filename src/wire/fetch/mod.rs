@@ -1,0 +1,12 @@
+//! Fetch requests and responses.
+//!
+//! A broker hands a decoded request to the cache with [`with_request`], and puts its answer together
+//! with [`ResponseBuilder`]; [`error_response`] is for requests that it cannot serve at all. A
+//! fetcher makes a request of what it wants with [`RequestBuilder`].
+
+mod request;
+mod response;
+mod versions;
+
+pub use request::{RequestBuilder, Sender, replica_id, with_request};
+pub use response::{ResponseBuilder, error_response};

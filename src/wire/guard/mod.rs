@@ -1,0 +1,70 @@
+//! Whether a message's lengths and counts fit the bytes that are there.
+//!
+//! `kafka-protocol` allocates what a count claims, before it looks whether so many elements can
+//! follow. The guard walks a message first, along a table of its fields ([`messages`]), and lets
+//! it pass only if
+//!
+//! - every string, byte string and record set lies within the message,
+//! - every count is at most the bytes left divided by the least size of an element,
+//! - every varint has at most 32 bits,
+//! - every section of tagged fields is in order, and each known field has the size it claims,
+//! - unknown tagged fields are at most 16, and one more for each 32 bytes of the message,
+//! - nothing follows the message.
+//!
+//! A decoder may then allocate at most [`MAX_AMPLIFICATION`](super::MAX_AMPLIFICATION) bytes for a
+//! byte of the message.
+
+mod cursor;
+mod messages;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use self::messages::{FETCH_RESPONSE, REQUESTS};
+use self::schema::Message;
+use self::walk::{Header, check};
+use super::WireError;
+use core::ops::RangeInclusive;
+
+/// The versions of an API whose requests [`decode_request`](super::decode_request) decodes, if it
+/// does.
+///
+/// O(log n) in the number of APIs.
+pub fn supported_versions(api_key: i16) -> Option<RangeInclusive<i16>> {
+    request(api_key).map(|message| message.first_version..=message.last_version)
+}
+
+pub(super) fn check_request(bytes: &[u8], api_key: i16, version: i16) -> Result<(), WireError> {
+    let message = request(api_key).ok_or(WireError::UnsupportedApi { api_key })?;
+    check_version(message, version)?;
+    check(bytes, Header::Request, message, version)
+}
+
+pub(super) fn check_fetch_response(bytes: &[u8], version: i16) -> Result<(), WireError> {
+    check_version(&FETCH_RESPONSE, version)?;
+    check(bytes, Header::Response, &FETCH_RESPONSE, version)
+}
+
+fn request(api_key: i16) -> Option<&'static Message> {
+    let index = REQUESTS.binary_search_by_key(&api_key, |message| message.api_key);
+    index.ok().and_then(|index| REQUESTS.get(index))
+}
+
+fn check_version(message: &Message, version: i16) -> Result<(), WireError> {
+    let &Message {
+        api_key,
+        first_version: first,
+        last_version: last,
+        ..
+    } = message;
+    if (first..=last).contains(&version) {
+        return Ok(());
+    }
+    Err(WireError::UnsupportedVersion {
+        api_key,
+        version,
+        first,
+        last,
+    })
+}

@@ -1,0 +1,353 @@
+//! Every array of every message at every version, filled with the smallest elements there are and
+//! with counts that lie. The messages are made along the same tables, so a new API is covered as
+//! soon as it has its table, and a table that differs from `kafka-protocol` fails here.
+
+use super::messages::{FETCH_RESPONSE, REQUESTS};
+use super::schema::{Field, Kind, Message, placed};
+use super::walk::{Header, check};
+use super::{check_fetch_response, check_request, request, supported_versions};
+use crate::wire::{MAX_AMPLIFICATION, WireError, decode_fetch_response, decode_request};
+use alloc::vec::Vec;
+use alloc::{format, vec};
+use bytes::Bytes;
+use kafka_protocol::messages::{
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiVersionsRequest,
+    ConsumerGroupHeartbeatRequest, CreatePartitionsRequest, CreateTopicsRequest,
+    DeleteTopicsRequest, DescribeClusterRequest, EndTxnRequest, FetchRequest,
+    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
+    LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    OffsetFetchRequest, ProduceRequest, SyncGroupRequest, TxnOffsetCommitRequest,
+};
+use kafka_protocol::protocol::{Request, VersionRange};
+
+/// What [`MAX_AMPLIFICATION`] leaves for each message.
+const SLACK: u64 = 16 * 1024;
+
+/// A message with as little in it as possible, but for one array.
+struct Sparse {
+    version: i16,
+    flexible: bool,
+    bytes: Vec<u8>,
+    /// Number of the next array, in the order of the schema.
+    next: usize,
+    target: Option<(usize, Fill)>,
+}
+
+#[derive(Clone, Copy)]
+enum Fill {
+    /// This many elements.
+    Elements(usize),
+    /// A count, and nothing behind it but the rest of the message.
+    Claim(u32),
+}
+
+fn arrays(fields: &[Field]) -> usize {
+    fields.iter().map(|field| arrays_in(&field.kind)).sum()
+}
+
+fn arrays_in(kind: &Kind) -> usize {
+    match kind {
+        Kind::Array(element) => 1 + arrays_in(element),
+        Kind::Struct(fields) => arrays(fields),
+        _ => 0,
+    }
+}
+
+impl Sparse {
+    fn message(
+        header: Header,
+        message: &'static Message,
+        version: i16,
+        target: Option<(usize, Fill)>,
+    ) -> Vec<u8> {
+        let mut sparse = Self {
+            version,
+            flexible: message.is_flexible(version),
+            bytes: Vec::new(),
+            next: 0,
+            target,
+        };
+        if matches!(header, Header::Request) {
+            sparse.bytes.extend(message.api_key.to_be_bytes());
+            sparse.bytes.extend(version.to_be_bytes());
+            sparse.bytes.extend([0, 0, 0, 7, 0xff, 0xff]);
+        } else {
+            sparse.bytes.extend([0, 0, 0, 7]);
+        }
+        sparse.bytes.extend(sparse.flexible.then_some(0));
+        sparse.structure(message.fields);
+        sparse.bytes
+    }
+
+    fn structure(&mut self, fields: &'static [Field]) {
+        let mut tagged = Vec::new();
+        for field in fields {
+            let first = self.next;
+            if placed(fields, self.version).any(|placed| core::ptr::eq(placed, field)) {
+                self.value(&field.kind);
+            } else if (0..8).any(|tag| self.has_tag(fields, tag, field)) && self.aims_at(field) {
+                let outer = core::mem::take(&mut self.bytes);
+                self.value(&field.kind);
+                tagged.push((field, core::mem::replace(&mut self.bytes, outer)));
+            }
+            self.next = first + arrays_in(&field.kind);
+        }
+        if self.flexible {
+            self.varint(tagged.len());
+            for (field, value) in tagged {
+                let tag = (0..8).find(|tag| self.has_tag(fields, *tag, field));
+                self.varint(usize::try_from(tag.unwrap()).unwrap());
+                self.varint(value.len());
+                self.bytes.extend(value);
+            }
+        }
+    }
+
+    fn has_tag(&self, fields: &'static [Field], tag: u32, field: &Field) -> bool {
+        super::schema::with_tag(fields, self.version, tag)
+            .is_some_and(|tagged| core::ptr::eq(tagged, field))
+    }
+
+    fn aims_at(&self, field: &Field) -> bool {
+        let numbers = self.next..self.next + arrays_in(&field.kind);
+        self.target
+            .is_some_and(|(target, _)| numbers.contains(&target))
+    }
+
+    fn value(&mut self, kind: &'static Kind) {
+        match kind {
+            Kind::Fixed(size) => self.bytes.extend(vec![0; *size]),
+            Kind::String if self.flexible => self.bytes.push(1),
+            Kind::String => self.bytes.extend([0, 0]),
+            Kind::Bytes => self.count(0),
+            Kind::Struct(fields) => self.structure(fields),
+            Kind::Array(element) => self.array(element),
+        }
+    }
+
+    fn array(&mut self, element: &'static Kind) {
+        let number = self.next;
+        let inner = number + 1..number + 1 + arrays_in(element);
+        self.next += 1;
+        match self.target {
+            Some((target, Fill::Elements(count))) if target == number => {
+                self.count(u32::try_from(count).unwrap());
+                for _ in 0..count {
+                    self.next = inner.start;
+                    self.value(element);
+                }
+            }
+            Some((target, Fill::Claim(count))) if target == number => self.count(count),
+            Some((target, _)) if inner.contains(&target) => {
+                self.count(1);
+                self.value(element);
+            }
+            _ => self.count(0),
+        }
+        self.next = inner.end;
+    }
+
+    fn count(&mut self, count: u32) {
+        if self.flexible {
+            self.varint(usize::try_from(count).unwrap() + 1);
+        } else {
+            self.bytes.extend(count.to_be_bytes());
+        }
+    }
+
+    fn varint(&mut self, mut value: usize) {
+        while value >= 0x80 {
+            self.bytes.push(u8::try_from(value & 0x7f).unwrap() | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(u8::try_from(value).unwrap());
+    }
+}
+
+/// Calls `then` with each message, at each version, with the header it has.
+fn for_each_message(mut then: impl FnMut(Header, &'static Message, i16)) {
+    for message in REQUESTS {
+        for version in message.first_version..=message.last_version {
+            then(Header::Request, message, version);
+        }
+    }
+    for version in FETCH_RESPONSE.first_version..=FETCH_RESPONSE.last_version {
+        then(Header::Response, &FETCH_RESPONSE, version);
+    }
+}
+
+fn decode(header: Header, bytes: Vec<u8>, version: i16) -> Result<(), WireError> {
+    let bytes = Bytes::from(bytes);
+    match header {
+        Header::Request => decode_request(bytes).map(drop),
+        Header::Response => decode_fetch_response(bytes, version).map(drop),
+    }
+}
+
+/// The key, the versions that `kafka-protocol` decodes, and the header's version at a version.
+type Api = (i16, VersionRange, fn(i16) -> i16);
+
+const fn api<R: Request>() -> Api {
+    (R::KEY, R::VERSIONS, R::header_version)
+}
+
+const APIS: &[Api] = &[
+    api::<ProduceRequest>(),
+    api::<FetchRequest>(),
+    api::<ListOffsetsRequest>(),
+    api::<MetadataRequest>(),
+    api::<OffsetCommitRequest>(),
+    api::<OffsetFetchRequest>(),
+    api::<FindCoordinatorRequest>(),
+    api::<JoinGroupRequest>(),
+    api::<HeartbeatRequest>(),
+    api::<LeaveGroupRequest>(),
+    api::<SyncGroupRequest>(),
+    api::<ApiVersionsRequest>(),
+    api::<CreateTopicsRequest>(),
+    api::<DeleteTopicsRequest>(),
+    api::<InitProducerIdRequest>(),
+    api::<AddPartitionsToTxnRequest>(),
+    api::<AddOffsetsToTxnRequest>(),
+    api::<EndTxnRequest>(),
+    api::<TxnOffsetCommitRequest>(),
+    api::<CreatePartitionsRequest>(),
+    api::<DescribeClusterRequest>(),
+    api::<ConsumerGroupHeartbeatRequest>(),
+];
+
+#[test]
+fn apis_are_in_order_and_have_the_versions_and_headers_of_kafka_protocol() {
+    assert!(REQUESTS.is_sorted_by(|a, b| a.api_key < b.api_key));
+    assert_eq!(REQUESTS.len(), APIS.len());
+    for (key, versions, header_version) in APIS {
+        assert_eq!(
+            supported_versions(*key),
+            Some(versions.min..=versions.max),
+            "api key {key}"
+        );
+        for version in versions.min..=versions.max {
+            let header = if request(*key).unwrap().is_flexible(version) {
+                2
+            } else {
+                1
+            };
+            assert_eq!(header_version(version), header, "api key {key} v{version}");
+        }
+    }
+    assert_eq!(supported_versions(4), None);
+    assert_eq!(supported_versions(-1), None);
+}
+
+#[test]
+fn the_smallest_elements_decode_within_the_bound() {
+    let mut arrays_filled = 0;
+    let mut worst = 0;
+    for_each_message(|header, message, version| {
+        for number in 0..arrays(message.fields) {
+            let fill = Some((number, Fill::Elements(2_000)));
+            let bytes = Sparse::message(header, message, version, fill);
+            let length = u64::try_from(bytes.len()).unwrap();
+            if length < 2_000 {
+                continue; // this version lacks the array
+            }
+            let mut decoded = Ok(());
+            let memory = allocation_counter::measure(|| decoded = decode(header, bytes, version));
+            let context = format!("{} v{version} array {number}", message.api_key);
+            decoded.unwrap_or_else(|error| panic!("{context}: {error}"));
+            let bound = length * u64::try_from(MAX_AMPLIFICATION).unwrap() + SLACK;
+            assert!(
+                memory.bytes_max <= bound,
+                "{context}: {memory:?} for {length} bytes"
+            );
+            worst = worst.max(memory.bytes_max / length);
+            arrays_filled += 1;
+        }
+    });
+    assert!(arrays_filled > 200, "{arrays_filled}");
+    assert!(
+        worst >= 30,
+        "the bound says {MAX_AMPLIFICATION}, the worst is {worst}"
+    );
+}
+
+#[test]
+fn counts_that_lie_are_refused_without_allocating() {
+    for_each_message(|header, message, version| {
+        for number in 0..arrays(message.fields) {
+            let honest =
+                Sparse::message(header, message, version, Some((number, Fill::Elements(1))));
+            let empty =
+                Sparse::message(header, message, version, Some((number, Fill::Elements(0))));
+            if honest == Sparse::message(header, message, version, None) {
+                continue; // this version lacks the array
+            }
+            // As many elements as bytes: too many wherever an element has two.
+            let bytes_there = u32::try_from(empty.len()).unwrap();
+            for claim in [bytes_there, 1 << 20, i32::MAX.cast_unsigned()] {
+                let fill = Some((number, Fill::Claim(claim)));
+                let bytes = Bytes::from(Sparse::message(header, message, version, fill));
+                let mut refused = Ok(());
+                let memory = allocation_counter::measure(|| {
+                    refused = match header {
+                        Header::Request => check_request(&bytes, message.api_key, version),
+                        Header::Response => check_fetch_response(&bytes, version),
+                    };
+                });
+                let context = format!("{} v{version} array {number}", message.api_key);
+                assert!(
+                    matches!(refused, Err(WireError::CountTooLarge { count, .. }) if count == claim),
+                    "{context}: {refused:?}"
+                );
+                assert_eq!(memory.count_total, 0, "{context}");
+                assert_eq!(
+                    decode(header, bytes.to_vec(), version),
+                    refused,
+                    "{context}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn unknown_tagged_fields_are_bounded_by_the_length() {
+    for_each_message(|header, message, version| {
+        if !message.is_flexible(version) {
+            return;
+        }
+        // The section of tagged fields of the body comes last: make it one of 99 fields of no bytes.
+        let tags = |count: u8| {
+            let mut bytes = Sparse::message(header, message, version, None);
+            assert_eq!(bytes.pop(), Some(0));
+            bytes.push(count);
+            bytes.extend((10..10 + count).flat_map(|tag| [tag, 0]));
+            bytes
+        };
+        let few = tags(16);
+        let length = u64::try_from(few.len()).unwrap();
+        let mut decoded = Ok(());
+        let memory = allocation_counter::measure(|| decoded = decode(header, few, version));
+        assert_eq!(decoded, Ok(()));
+        assert!(memory.bytes_max <= length * u64::try_from(MAX_AMPLIFICATION).unwrap() + SLACK);
+        let many = check(&tags(99), header, message, version);
+        assert!(
+            matches!(
+                many,
+                Err(WireError::TooManyUnknownTags { limit: 16..=32, .. })
+            ),
+            "{many:?}"
+        );
+    });
+}
+
+#[test]
+fn the_walk_allocates_nothing() {
+    for_each_message(|header, message, version| {
+        let bytes = Sparse::message(header, message, version, Some((0, Fill::Elements(100))));
+        let memory = allocation_counter::measure(|| {
+            check(&bytes, header, message, version).unwrap();
+        });
+        assert_eq!(memory.count_total, 0);
+    });
+}

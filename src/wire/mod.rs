@@ -1,0 +1,15 @@
+//! Conversions to and from the messages of the [`kafka_protocol`] crate (feature `wire`).
+//!
+//! [`decode_request`] decodes what a client sent without letting it choose how much memory that
+//! takes; [`fetch`] converts between messages and the inputs and outputs of
+//! [`crate::fetch`]. Records and other byte strings are moved or shared, never copied.
+
+pub mod fetch;
+
+mod decode;
+mod error;
+mod guard;
+
+pub use decode::{MAX_AMPLIFICATION, Preamble, decode_fetch_response, decode_request};
+pub use error::WireError;
+pub use guard::supported_versions;

@@ -1,0 +1,7 @@
+//! The `wire` feature: decoding what nobody vouches for, and fetch messages.
+
+mod filled;
+mod hostile;
+mod requests;
+mod responses;
+mod vectors;
