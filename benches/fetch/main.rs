@@ -1,0 +1,26 @@
+//! Fetch sessions, beside the least that the same work can cost.
+//!
+//! `cargo bench --bench fetch` prints, before Criterion's own figures, a line a case with the ratio of the two.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::std_instead_of_core,
+    reason = "a program that measures"
+)]
+
+mod cache;
+mod floor;
+mod ratio;
+
+use criterion::Criterion;
+use std::time::Duration;
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(20)
+        .configure_from_args();
+    cache::bench(&mut criterion);
+    criterion.final_summary();
+}
