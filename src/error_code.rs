@@ -419,10 +419,7 @@ mod tests {
             assert_eq!(code.to_string().parse(), Ok(code));
             assert_eq!(i16::from(code), code.code());
         }
-        assert_eq!(
-            "offset_out_of_range".parse::<ErrorCode>(),
-            Err(UnknownErrorName)
-        );
+        assert_eq!("offset_out_of_range".parse::<ErrorCode>(), Err(UnknownErrorName));
     }
 
     #[test]
@@ -432,9 +429,7 @@ mod tests {
                 .name()
                 .split('_')
                 .flat_map(|word| {
-                    word.chars()
-                        .take(1)
-                        .chain(word[1..].chars().map(|c| c.to_ascii_lowercase()))
+                    word.chars().take(1).chain(word[1..].chars().map(|c| c.to_ascii_lowercase()))
                 })
                 .collect();
             assert_eq!(format!("{code:?}"), camel);
@@ -443,10 +438,8 @@ mod tests {
 
     #[test]
     fn retriable_are_the_codes_whose_exception_is_retriable_in_the_java_client() {
-        let retriable: Vec<i16> = ErrorCode::all()
-            .filter(|code| code.is_retriable())
-            .map(ErrorCode::code)
-            .collect();
+        let retriable: Vec<i16> =
+            ErrorCode::all().filter(|code| code.is_retriable()).map(ErrorCode::code).collect();
         let expected = [
             2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 78, 80, 83,
             84, 88, 89, 100, 103, 106, 122, 123, 133,

@@ -73,10 +73,7 @@ mod tests {
 
     impl Script {
         fn new(draws: impl Into<Vec<u32>>) -> Self {
-            Self {
-                draws: draws.into(),
-                drawn: 0,
-            }
+            Self { draws: draws.into(), drawn: 0 }
         }
     }
 
@@ -108,9 +105,7 @@ mod tests {
         let rest = (1 << 32) % bound;
         let first = (number << 32).div_ceil(bound);
         let after = ((number + 1) << 32).div_ceil(bound);
-        (first..after)
-            .filter(|draw| (draw * bound) % (1 << 32) >= rest)
-            .count() as u64
+        (first..after).filter(|draw| (draw * bound) % (1 << 32) >= rest).count() as u64
     }
 
     #[test]
@@ -118,11 +113,7 @@ mod tests {
         for bound in [3_u64 << 20, (1 << 31) + 1, u64::from(u32::MAX)] {
             let share = (1 << 32) / bound;
             for number in [0, 1, bound / 2, bound - 1] {
-                assert_eq!(
-                    accepted(bound, number),
-                    share,
-                    "bound {bound}, number {number}"
-                );
+                assert_eq!(accepted(bound, number), share, "bound {bound}, number {number}");
             }
         }
     }
@@ -165,10 +156,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_numbers_through_a_reference() {
         let mut rng = Script::new(vec![1 << 31]);
-        assert_eq!(
-            Random::below(&mut &mut rng, NonZeroU32::new(10).unwrap()),
-            5
-        );
+        assert_eq!(Random::below(&mut &mut rng, NonZeroU32::new(10).unwrap()), 5);
         let mut object: &mut dyn Random = &mut rng;
         assert_eq!(Random::below(&mut object, NonZeroU32::new(10).unwrap()), 5);
     }

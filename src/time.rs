@@ -65,11 +65,7 @@ impl Timestamp {
 }
 
 const fn millis_between(earlier: i64, later: i64) -> i64 {
-    if later > earlier {
-        later.saturating_sub(earlier)
-    } else {
-        0
-    }
+    if later > earlier { later.saturating_sub(earlier) } else { 0 }
 }
 
 /// Where a host takes the time from, so that a test can put another clock in its place.
@@ -103,9 +99,7 @@ pub struct SystemClock {
 impl SystemClock {
     /// A clock whose monotonic origin is now.
     pub fn new() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 }
 
@@ -155,10 +149,7 @@ pub struct ManualClock {
 impl ManualClock {
     /// A clock at its monotonic origin, and at this wall-clock time.
     pub const fn new(timestamp: Timestamp) -> Self {
-        Self {
-            monotonic: Monotonic(0),
-            timestamp,
-        }
+        Self { monotonic: Monotonic(0), timestamp }
     }
 
     /// Lets `ms` milliseconds pass on both clocks; a negative number turns both back.
@@ -210,15 +201,9 @@ mod tests {
         let mut clock = ManualClock::new(Timestamp(500));
         clock.advance(10);
         clock.set_timestamp(Timestamp(40));
-        assert_eq!(
-            (clock.monotonic(), clock.timestamp()),
-            (Monotonic(10), Timestamp(40))
-        );
+        assert_eq!((clock.monotonic(), clock.timestamp()), (Monotonic(10), Timestamp(40)));
         clock.advance(-30);
-        assert_eq!(
-            (clock.monotonic(), clock.timestamp()),
-            (Monotonic(-20), Timestamp(10))
-        );
+        assert_eq!((clock.monotonic(), clock.timestamp()), (Monotonic(-20), Timestamp(10)));
     }
 
     #[test]

@@ -240,10 +240,7 @@ pub struct TopicPartition {
 impl TopicPartition {
     /// Partition number `partition` of `topic`.
     pub fn new(topic: impl Into<TopicName>, partition: i32) -> Self {
-        Self {
-            topic: topic.into(),
-            partition,
-        }
+        Self { topic: topic.into(), partition }
     }
 }
 
@@ -266,10 +263,7 @@ pub struct TopicIdPartition {
 impl TopicIdPartition {
     /// Partition number `partition` of the topic with this id.
     pub const fn new(topic_id: TopicId, partition: i32) -> Self {
-        Self {
-            topic_id,
-            partition,
-        }
+        Self { topic_id, partition }
     }
 }
 
@@ -294,10 +288,7 @@ mod tests {
     fn ids_are_written_as_kafka_writes_them() {
         assert_eq!(TopicId::ZERO.to_string(), "AAAAAAAAAAAAAAAAAAAAAA");
         assert_eq!(TopicId::from_u128(1).to_string(), "AAAAAAAAAAAAAAAAAAAAAQ");
-        assert_eq!(
-            TopicId::from_u128(u128::MAX).to_string(),
-            "_____________________w"
-        );
+        assert_eq!(TopicId::from_u128(u128::MAX).to_string(), "_____________________w");
         assert_eq!(ID.to_string(), "ABEiM0RVZneImaq7zN3u_w");
         assert_eq!(format!("{ID:?}"), "TopicId(ABEiM0RVZneImaq7zN3u_w)");
     }
@@ -312,23 +303,14 @@ mod tests {
         );
         assert_eq!(
             parse("ABEiM0RVZne+maq7zN3u_w"),
-            Err(ParseTopicIdError::Character {
-                byte: b'+',
-                position: 11
-            }),
+            Err(ParseTopicIdError::Character { byte: b'+', position: 11 }),
         );
-        assert_eq!(
-            parse("ABEiM0RVZneImaq7zN3u_x"),
-            Err(ParseTopicIdError::TrailingBits)
-        );
+        assert_eq!(parse("ABEiM0RVZneImaq7zN3u_x"), Err(ParseTopicIdError::TrailingBits));
         assert_eq!(
             parse("ABEiM0RVZneImaq7zN3u_/").unwrap_err().to_string(),
             "byte 0x2f at 21 is not URL-safe base64",
         );
-        assert_eq!(
-            parse("A").unwrap_err().to_string(),
-            "a topic id has 22 characters, not 1"
-        );
+        assert_eq!(parse("A").unwrap_err().to_string(), "a topic id has 22 characters, not 1");
     }
 
     #[test]
@@ -360,12 +342,10 @@ mod tests {
 
     #[test]
     fn a_map_keyed_by_names_is_asked_by_text() {
-        let map: HashMap<TopicName, i32, foldhash::fast::FixedState> = [
-            (TopicName::from("orders"), 1),
-            (TopicName::from(String::from("users")), 2),
-        ]
-        .into_iter()
-        .collect();
+        let map: HashMap<TopicName, i32, foldhash::fast::FixedState> =
+            [(TopicName::from("orders"), 1), (TopicName::from(String::from("users")), 2)]
+                .into_iter()
+                .collect();
         assert_eq!(map.get("users"), Some(&2));
         assert_eq!(map.get("user"), None);
     }
@@ -373,10 +353,7 @@ mod tests {
     #[test]
     fn partitions_are_written_with_their_topic() {
         assert_eq!(TopicPartition::new("orders", 3).to_string(), "orders-3");
-        assert_eq!(
-            TopicIdPartition::new(ID, 3).to_string(),
-            "ABEiM0RVZneImaq7zN3u_w:3"
-        );
+        assert_eq!(TopicIdPartition::new(ID, 3).to_string(), "ABEiM0RVZneImaq7zN3u_w:3");
     }
 
     proptest! {

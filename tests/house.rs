@@ -52,10 +52,7 @@ fn source() -> Vec<(PathBuf, String)> {
 fn library_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let tests = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
     let library = text.get(..tests).unwrap_or_default();
-    let lines = library
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.trim()));
+    let lines = library.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     lines.filter(|(_, line)| !line.starts_with("//"))
 }
 
@@ -89,14 +86,8 @@ fn ungated_std(text: &str) -> Vec<usize> {
 
 /// The lines of a file in `src` that name a module which stands above or beside it.
 fn wrong_arrows(path: &Path, text: &str) -> Vec<usize> {
-    let top = path
-        .components()
-        .next()
-        .unwrap()
-        .as_os_str()
-        .to_str()
-        .unwrap()
-        .trim_end_matches(".rs");
+    let top =
+        path.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs");
     if top == "lib" || top == "wire" {
         return Vec::new();
     }
@@ -124,12 +115,7 @@ fn the_standard_library_is_named_only_behind_its_feature() {
 #[test]
 fn no_machine_knows_another_or_the_wire() {
     for (path, text) in source() {
-        assert_eq!(
-            wrong_arrows(&path, &text),
-            [],
-            "lines of src/{}",
-            path.display()
-        );
+        assert_eq!(wrong_arrows(&path, &text), [], "lines of src/{}", path.display());
     }
 }
 
@@ -137,18 +123,12 @@ fn no_machine_knows_another_or_the_wire() {
 fn the_search_for_the_standard_library_finds_it() {
     assert_eq!(ungated_std("use core::fmt;\nuse std::fs;\n"), [2]);
     assert_eq!(ungated_std("extern crate std;\n"), [1]);
-    assert_eq!(
-        ungated_std("#[cfg(not(feature = \"std\"))]\nuse std::fs;\n"),
-        [2]
-    );
+    assert_eq!(ungated_std("#[cfg(not(feature = \"std\"))]\nuse std::fs;\n"), [2]);
     assert_eq!(
         ungated_std("#[cfg(feature = \"std\")]\nfn f() {}\nfn g() -> ::std::string::String;\n"),
         [3]
     );
-    assert_eq!(
-        ungated_std("#[cfg(feature = \"std\")]\n#[derive(Debug)]\nuse std::fs;\n"),
-        []
-    );
+    assert_eq!(ungated_std("#[cfg(feature = \"std\")]\n#[derive(Debug)]\nuse std::fs;\n"), []);
     assert_eq!(
         ungated_std(
             "// std::fs\nuse alloc::vec;\nuse nostd::x;\n#[cfg(test)]\nmod tests {\nuse std::fs;"
@@ -160,23 +140,11 @@ fn the_search_for_the_standard_library_finds_it() {
 #[test]
 fn the_search_for_wrong_arrows_finds_them() {
     let found = |path: &str, text| wrong_arrows(Path::new(path), text);
-    assert_eq!(
-        found(
-            "fetch/cache.rs",
-            "use crate::topic::X;\nuse crate::producer::Y;\n"
-        ),
-        [2]
-    );
+    assert_eq!(found("fetch/cache.rs", "use crate::topic::X;\nuse crate::producer::Y;\n"), [2]);
     assert_eq!(found("fetch/cache.rs", "use crate::wire::X;\n"), [1]);
     assert_eq!(found("metadata/image.rs", "use crate::fetch::X;\n"), [1]);
     assert_eq!(found("topic.rs", "fn f() -> crate::group::X;\n"), [1]);
-    assert_eq!(
-        found(
-            "group/hash.rs",
-            "use crate::group_record::X;\nuse crate::group::Y;\n"
-        ),
-        []
-    );
+    assert_eq!(found("group/hash.rs", "use crate::group_record::X;\nuse crate::group::Y;\n"), []);
     assert_eq!(found("wire/fetch.rs", "use crate::fetch::X;\n"), []);
 }
 

@@ -87,13 +87,7 @@ impl Model {
                 if *id == 0 || name.is_empty() || self.topics.contains_key(id) || !name_is_free {
                     return None;
                 }
-                self.topics.insert(
-                    *id,
-                    ModelTopic {
-                        name,
-                        partitions: Vec::new(),
-                    },
-                );
+                self.topics.insert(*id, ModelTopic { name, partitions: Vec::new() });
                 touched.insert(*id);
             }
             Change::Delete { id } => {
@@ -108,11 +102,7 @@ impl Model {
                 topic.partitions.push(replicas.clone());
                 touched.insert(*id);
             }
-            Change::Move {
-                id,
-                partition,
-                replicas,
-            } => {
+            Change::Move { id, partition, replicas } => {
                 let partition = usize::try_from(*partition).ok()?;
                 let slot = self.topics.get_mut(id)?.partitions.get_mut(partition)?;
                 if !legal(replicas) {
@@ -159,21 +149,16 @@ fn run(
             Change::Create { id, name } => delta.create_topic(TopicId::from_u128(*id), *name),
             Change::Delete { id } => delta.delete_topic(TopicId::from_u128(*id)),
             Change::Add { id, gap, replicas } => {
-                let count = next
-                    .topics
-                    .get(id)
-                    .map_or(0, |topic| topic.partitions.len());
+                let count = next.topics.get(id).map_or(0, |topic| topic.partitions.len());
                 delta.add_partition(
                     TopicId::from_u128(*id),
                     i32::try_from(count).unwrap() + gap,
                     replicas,
                 )
             }
-            Change::Move {
-                id,
-                partition,
-                replicas,
-            } => delta.set_replicas(TopicId::from_u128(*id), *partition, replicas),
+            Change::Move { id, partition, replicas } => {
+                delta.set_replicas(TopicId::from_u128(*id), *partition, replicas)
+            }
             Change::Register { broker, rack } => delta.register_broker(*broker, *rack),
             Change::Unregister { broker } => delta.unregister_broker(*broker),
         };
@@ -188,11 +173,7 @@ fn assert_same(image: &ClusterImage, model: &Model) {
     assert_eq!(image.topic_count(), model.topics.len());
     let names: BTreeSet<_> = model.topics.values().map(|topic| topic.name).collect();
     assert!(image.topics().map(TopicView::name).eq(names));
-    assert!(
-        image
-            .brokers()
-            .eq(model.brokers.iter().map(|(&broker, &rack)| (broker, rack)))
-    );
+    assert!(image.brokers().eq(model.brokers.iter().map(|(&broker, &rack)| (broker, rack))));
     for id in 0..5 {
         let topic = image.topic_by_id(TopicId::from_u128(id)).map(|topic| {
             let partitions =
@@ -201,21 +182,14 @@ fn assert_same(image: &ClusterImage, model: &Model) {
         });
         assert_eq!(
             topic,
-            model
-                .topics
-                .get(&id)
-                .map(|topic| (topic.name, topic.partitions.clone()))
+            model.topics.get(&id).map(|topic| (topic.name, topic.partitions.clone()))
         );
     }
     for name in ["a", "b", "c", ""] {
         let id = image.topic_by_name(name).map(|topic| topic.id().as_u128());
         assert_eq!(
             id,
-            model
-                .topics
-                .iter()
-                .find(|(_, topic)| topic.name == name)
-                .map(|(&id, _)| id)
+            model.topics.iter().find(|(_, topic)| topic.name == name).map(|(&id, _)| id)
         );
     }
     for broker in -1..5 {
@@ -231,43 +205,27 @@ fn assert_difference(
     touched: &BTreeSet<u128>,
 ) {
     let listed = |topics: &[ChangedTopic]| -> Vec<(u128, String)> {
-        topics
-            .iter()
-            .map(|topic| (topic.id.as_u128(), topic.name.to_string()))
-            .collect()
+        topics.iter().map(|topic| (topic.id.as_u128(), topic.name.to_string())).collect()
     };
     let only_in = |one: &Model, other: &Model| -> Vec<(u128, String)> {
         let name_in = |model: &Model, id| model.topics.get(id).map(|topic: &ModelTopic| topic.name);
-        let missing = one
-            .topics
-            .iter()
-            .filter(|(id, topic)| name_in(other, id) != Some(topic.name));
-        missing
-            .map(|(&id, topic)| (id, topic.name.to_owned()))
-            .collect()
+        let missing =
+            one.topics.iter().filter(|(id, topic)| name_in(other, id) != Some(topic.name));
+        missing.map(|(&id, topic)| (id, topic.name.to_owned())).collect()
     };
     let created = only_in(after, before);
     assert_eq!(listed(changes.created()), created);
     assert_eq!(listed(changes.deleted()), only_in(before, after));
-    let survivors = after
-        .topics
-        .iter()
-        .map(|(&id, topic)| (id, topic.name.to_owned()));
+    let survivors = after.topics.iter().map(|(&id, topic)| (id, topic.name.to_owned()));
     let expected = survivors.filter(|topic| touched.contains(&topic.0) && !created.contains(topic));
     assert_eq!(listed(changes.changed()), expected.collect::<Vec<_>>());
     for (id, topic) in &after.topics {
-        let differs = before
-            .topics
-            .get(id)
-            .is_some_and(|old| old.name == topic.name && old != topic);
-        assert!(
-            !differs || touched.contains(id),
-            "topic {id} differs and is not reported"
-        );
+        let differs =
+            before.topics.get(id).is_some_and(|old| old.name == topic.name && old != topic);
+        assert!(!differs || touched.contains(id), "topic {id} differs and is not reported");
     }
-    let racks: Vec<i32> = (0..5)
-        .filter(|&broker| before.rack(broker) != after.rack(broker))
-        .collect();
+    let racks: Vec<i32> =
+        (0..5).filter(|&broker| before.rack(broker) != after.rack(broker)).collect();
     assert_eq!(changes.racks(), racks);
 }
 
@@ -300,10 +258,11 @@ fn cluster(topics: u128) -> ClusterImage {
     let mut delta = ImageDelta::new(1);
     for n in 1..=topics {
         let id = TopicId::from_u128(n);
-        delta
-            .create_topic(id, format!("topic-{n}"))
-            .add_partition(id, 0, &[1])
-            .add_partition(id, 1, &[2]);
+        delta.create_topic(id, format!("topic-{n}")).add_partition(id, 0, &[1]).add_partition(
+            id,
+            1,
+            &[2],
+        );
     }
     let mut image = ClusterImage::new();
     let changes = image.apply(&delta).unwrap();
@@ -324,22 +283,17 @@ fn bytes_for_a_delta(topics: u128) -> u64 {
     let (before, middle) = (image.clone(), TopicId::from_u128(topics / 2));
     let created = TopicId::from_u128(topics + 1);
     let mut delta = ImageDelta::new(2);
-    delta
-        .set_replicas(middle, 1, &[3])
-        .create_topic(created, "new")
-        .add_partition(created, 0, &[1]);
+    delta.set_replicas(middle, 1, &[3]).create_topic(created, "new").add_partition(
+        created,
+        0,
+        &[1],
+    );
     let cost = allocation_counter::measure(|| {
         let changes = image.apply(&delta).unwrap();
         assert_eq!((changes.changed().len(), changes.created().len()), (1, 1));
     });
-    assert_eq!(
-        before.topic_by_id(middle).unwrap().replicas(1),
-        Some(&[2][..])
-    );
-    assert_eq!(
-        image.topic_by_id(middle).unwrap().replicas(1),
-        Some(&[3][..])
-    );
+    assert_eq!(before.topic_by_id(middle).unwrap().replicas(1), Some(&[2][..]));
+    assert_eq!(image.topic_by_id(middle).unwrap().replicas(1), Some(&[3][..]));
     cost.bytes_total
 }
 
@@ -348,10 +302,7 @@ fn a_delta_on_100_000_topics_does_not_copy_them() {
     let small = bytes_for_a_delta(1_000);
     let large = bytes_for_a_delta(100_000);
     // Bytes grow with the depth of the tree, 10 levels against 17; a copy would take 100 times as many.
-    assert!(
-        large < 2 * small + 1_024,
-        "{small} bytes on 1,000 topics, {large} on 100,000"
-    );
+    assert!(large < 2 * small + 1_024, "{small} bytes on 1,000 topics, {large} on 100,000");
     assert!(large < 64 * 1_024, "{large} bytes");
 }
 

@@ -285,8 +285,9 @@ impl Host {
         self.keys.clear();
         self.reads.clear();
         self.keys.extend(self.cache.visit(&context).map(|it| (it.topic_id, it.partition)));
+        let mut slots = self.cache.slots(&context);
         for (&(id, partition), &log) in self.keys.iter().zip(&self.logs) {
-            if let Some(slot) = self.cache.slot(&context, id, "", partition) {
+            if let Some(slot) = slots.find(id, "", partition) {
                 let read = PartitionRead::new(slot, log.high_watermark, log.log_start_offset);
                 self.reads.push(read.with_records(log.records));
             }

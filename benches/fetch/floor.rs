@@ -168,7 +168,13 @@ impl Changed {
             black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
             let Log { high_watermark, log_start_offset, records } = logs[slot as usize];
             let is_included = false;
-            floor.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
+            floor.found.push(Found {
+                slot,
+                records,
+                high_watermark,
+                log_start_offset,
+                is_included,
+            });
         }
         floor.decide();
     }
@@ -184,7 +190,8 @@ pub(crate) struct Lru {
 impl Lru {
     pub(crate) fn new(sessions: usize) -> Self {
         let last = sessions as u32 - 1;
-        let links = (0..=last).map(|it| (it.wrapping_sub(1), if it == last { u32::MAX } else { it + 1 }));
+        let links =
+            (0..=last).map(|it| (it.wrapping_sub(1), if it == last { u32::MAX } else { it + 1 }));
         Self { links: links.collect(), tail: last, head: 0 }
     }
 

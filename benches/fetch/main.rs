@@ -2,11 +2,7 @@
 //!
 //! `cargo bench --bench fetch` prints, before Criterion's own figures, a line a case with the ratio of the two.
 
-#![allow(
-    clippy::indexing_slicing,
-    clippy::std_instead_of_core,
-    reason = "a program that measures"
-)]
+#![allow(clippy::indexing_slicing, clippy::std_instead_of_core, reason = "a program that measures")]
 
 mod cache;
 mod floor;

@@ -22,12 +22,7 @@ pub(crate) fn paired(
     if is_measuring(name) {
         let (floor_turns, case_turns) = (turns(&mut floor), turns(&mut case));
         let mut rounds: Vec<_> = (0..ROUNDS)
-            .map(|_| {
-                (
-                    nanoseconds(&mut floor, floor_turns),
-                    nanoseconds(&mut case, case_turns),
-                )
-            })
+            .map(|_| (nanoseconds(&mut floor, floor_turns), nanoseconds(&mut case, case_turns)))
             .collect();
         let ratio = median(&mut rounds, |(floor, case)| case / floor);
         let floor = median(&mut rounds, |(floor, _)| floor);
@@ -43,10 +38,7 @@ pub(crate) fn paired(
 /// Whether the program was asked to measure, and `name` passes its filter.
 fn is_measuring(name: &str) -> bool {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let mut filters = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with('-'))
-        .peekable();
+    let mut filters = arguments.iter().filter(|argument| !argument.starts_with('-')).peekable();
     let is_chosen =
         filters.peek().is_none() || filters.any(|filter| name.contains(filter.as_str()));
     is_chosen

@@ -3,16 +3,18 @@
 use alloc::vec::Vec;
 
 use super::change::{Change, Marked};
-use super::config::CacheConfig;
-use super::context::{FetchContext, FullFetch, State, Visit};
+use super::config::{CacheConfig, ChangeTracking};
+use super::context::{FetchContext, FullFetch, State};
 use super::counters::CacheStats;
 use super::request::{FetchMetadata, FetchRequest};
-use super::response::{FetchAnswer, PartitionRead, Slot};
+use super::response::{FetchAnswer, PartitionRead};
+use super::router::ShardRouter;
 use super::session::response_size;
 use super::shard::FetchShard;
 use super::size::ResponseSize;
 use super::state::{CacheState, StateError};
-use super::table::Key;
+use super::visit::{SlotFinder, Visit};
+use super::watch::Sought;
 use crate::error_code::ErrorCode;
 use crate::metadata::TopicNames;
 use crate::random::Random;
@@ -30,14 +32,14 @@ use crate::topic::TopicId;
 ///    the fetcher is told; or [`throttle`](Self::throttle) answers with nothing but a delay.
 ///
 /// A host that answers requests from several threads calls it under a lock; none of the calls
-/// waits.
+/// waits. If one lock is too few, it keeps a cache a shard ([`of_shard`](Self::of_shard)), each
+/// under its own, and a [`ShardRouter`].
 #[derive(Debug)]
 pub struct FetchCache {
     shards: Vec<FetchShard>,
-    /// How many session ids a shard has.
-    range: i32,
-    /// Deals new sessions out to the shards.
-    next_shard: i32,
+    /// The number of the first of them.
+    first: usize,
+    router: ShardRouter,
     config: CacheConfig,
     /// Creations that a limit over all shards refused.
     refused: u64,
@@ -46,29 +48,46 @@ pub struct FetchCache {
 impl FetchCache {
     /// An empty cache.
     pub fn new(config: CacheConfig) -> Self {
-        let shards = config.shards.cast_signed();
-        let range = i32::MAX / shards;
-        let ids = |shard: i32| ((shard * range).max(1), (shard + 1) * range);
-        Self {
-            shards: (0..shards)
-                .map(|shard| FetchShard::new(&config, ids(shard)))
-                .collect(),
-            range,
-            next_shard: config.first_shard,
-            config,
-            refused: 0,
-        }
+        let router = ShardRouter::new(config.shards, config.first_shard);
+        let shards = router.ranges().map(|ids| FetchShard::new(&config, ids)).collect();
+        Self { shards, first: 0, router, config, refused: 0 }
     }
 
-    /// The shard that could have issued this id. Ids that none issues have none.
-    fn shard_of(&self, session_id: i32) -> Option<usize> {
-        let shard = usize::try_from(session_id / self.range).ok()?;
-        (session_id > 0 && shard < self.shards.len()).then_some(shard)
+    /// One shard of those that `config` describes, as a cache of its own; `None` if there is no
+    /// such shard. It issues the ids of its range and enforces the limits for itself.
+    ///
+    /// The host asks a [`ShardRouter`] which cache a request goes to: that of its session id for an
+    /// incremental one, the next in turn for a full one, whose old session it
+    /// [closes](Self::close) where that one is.
+    pub fn of_shard(config: CacheConfig, shard: u32) -> Option<Self> {
+        let mut cache = Self::new(config);
+        let only = shard as usize;
+        (only < cache.shards.len()).then(|| {
+            cache.shards = cache.shards.drain(only..=only).collect();
+            cache.first = only;
+            cache
+        })
+    }
+
+    fn index_of(&self, session_id: i32) -> Option<usize> {
+        self.router.shard_of(session_id)?.checked_sub(self.first)
+    }
+
+    fn shard_of(&self, session_id: i32) -> Option<&FetchShard> {
+        self.shards.get(self.index_of(session_id)?)
     }
 
     fn shard_of_mut(&mut self, session_id: i32) -> Option<&mut FetchShard> {
-        let shard = self.shard_of(session_id)?;
-        self.shards.get_mut(shard)
+        let index = self.index_of(session_id)?;
+        self.shards.get_mut(index)
+    }
+
+    /// Closes a session, if it is there, as a full request that names it does. A fetch of it that
+    /// waits is still answered.
+    pub fn close(&mut self, session_id: i32) {
+        if let Some(shard) = self.shard_of_mut(session_id) {
+            shard.close(session_id);
+        }
     }
 
     /// Classifies a request, in Kafka's order of decisions.
@@ -89,17 +108,15 @@ impl FetchCache {
         now: Monotonic,
     ) -> FetchContext {
         let session_id = request.metadata.session_id;
-        let shard = self.shard_of(session_id);
         if request.metadata.is_full() {
-            if let Some(shard) = shard.and_then(|shard| self.shards.get_mut(shard)) {
-                shard.close(session_id);
-            }
+            self.close(session_id);
             return FetchContext::full(request, names, self.config.hash_seed);
         }
-        let cached = self.partitions();
-        match shard.and_then(|shard| self.shards.get_mut(shard)) {
+        let is_limited = self.config.limits.cached_partitions != u64::MAX;
+        let cached = if is_limited { self.partitions() } else { 0 };
+        match self.shard_of_mut(session_id) {
             Some(shard) => {
-                let elsewhere = cached - shard.partitions();
+                let elsewhere = cached.saturating_sub(shard.partitions());
                 shard.begin(request, names, elsewhere, now)
             }
             None => FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound),
@@ -124,23 +141,14 @@ impl FetchCache {
         }
     }
 
-    /// Where a partition is in its context, for a host whose reads come back by partition: by
-    /// topic id from version 13 on, by name below.
-    pub fn slot(
-        &self,
-        context: &FetchContext,
-        topic_id: TopicId,
-        topic: &str,
-        partition: i32,
-    ) -> Option<Slot> {
-        let table = match &context.state {
-            State::Incremental(ticket) => self
-                .shards
-                .get(self.shard_of(ticket.session_id)?)?
-                .table(ticket)?,
-            _ => context.own_table()?,
-        };
-        table.find(Key::new(table.uses_topic_ids(), topic_id, topic), partition)
+    /// Finds the places of partitions in a context, for a host whose reads come back by partition.
+    pub fn slots<'a>(&'a self, context: &'a FetchContext) -> SlotFinder<'a> {
+        SlotFinder::new(match &context.state {
+            State::Incremental(ticket) => {
+                self.shard_of(ticket.session_id).and_then(|shard| shard.table(ticket))
+            }
+            _ => context.own_table(),
+        })
     }
 
     /// The size in bytes of the response that [`finish`](Self::finish) would give for these reads,
@@ -153,11 +161,8 @@ impl FetchCache {
         match &context.state {
             State::Incremental(ticket) => self
                 .shard_of(ticket.session_id)
-                .and_then(|shard| self.shards.get(shard))
                 .map(|shard| shard.response_size(ticket, version, reads)),
-            _ => context
-                .own_table()
-                .map(|table| response_size(table, version, reads, |_, _| true)),
+            _ => context.own_table().map(|table| response_size(table, version, reads, |_, _| true)),
         }
         .unwrap_or_else(|| ResponseSize::new(version).total())
     }
@@ -177,21 +182,20 @@ impl FetchCache {
         random: &mut impl Random,
         now: Monotonic,
     ) -> FetchAnswer {
-        if let Some(table) = context.own_table() {
-            for read in &mut *reads {
-                let is_included = table.entry(read.slot()).is_some();
-                read.set_included(is_included);
-            }
-        }
         match context.state {
             State::Error(error) => {
-                reads.iter_mut().for_each(|read| read.set_included(false));
+                for read in reads {
+                    read.set_included(false);
+                }
                 FetchAnswer::new(error, FetchMetadata::INVALID_SESSION_ID)
             }
-            State::Sessionless(_) => {
+            State::Sessionless(table) => {
+                for read in reads {
+                    read.set_included(table.entry(read.slot()).is_some());
+                }
                 FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID)
             }
-            State::Full(full) => self.create(*full, reads, random, now),
+            State::Full(full) => self.create(full, reads, random, now),
             State::Incremental(ticket) => match self.shard_of_mut(ticket.session_id) {
                 Some(shard) => shard.finish(&ticket, reads),
                 None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
@@ -202,7 +206,7 @@ impl FetchCache {
     fn create(
         &mut self,
         mut full: FullFetch,
-        reads: &[PartitionRead],
+        reads: &mut [PartitionRead],
         random: &mut impl Random,
         now: Monotonic,
     ) -> FetchAnswer {
@@ -220,8 +224,7 @@ impl FetchCache {
             self.refused += 1;
             return answer;
         }
-        let shard = (self.next_shard & i32::MAX) as usize % self.shards.len();
-        self.next_shard = self.next_shard.wrapping_add(1);
+        let shard = self.router.next_shard() % self.shards.len();
         if let Some(shard) = self.shards.get_mut(shard) {
             (answer.session_id, answer.evicted) = shard.create(full, random, now);
         }
@@ -233,6 +236,7 @@ impl FetchCache {
     ///
     /// What the request changed of its session stays; what its answer would have told stays
     /// untold. The error of an error context is not told either, as in Kafka.
+    #[allow(clippy::needless_pass_by_value, reason = "a context is answered once")]
     pub fn throttle(&mut self, context: FetchContext, throttle_time_ms: i32) -> FetchAnswer {
         let answer = match &context.state {
             State::Incremental(ticket) => match self.shard_of_mut(ticket.session_id) {
@@ -241,10 +245,7 @@ impl FetchCache {
             },
             _ => FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID),
         };
-        FetchAnswer {
-            throttle_time_ms,
-            ..answer
-        }
+        FetchAnswer { throttle_time_ms, ..answer }
     }
 
     /// Tells the sessions that hold a partition that it changed: those by topic id of the topic
@@ -260,8 +261,12 @@ impl FetchCache {
         change: Change,
         mut on_marked: impl FnMut(Marked),
     ) {
+        if self.config.tracking == ChangeTracking::Off {
+            return;
+        }
+        let sought = Sought::new(topic_id, topic, partition, self.config.hash_seed);
         for shard in &mut self.shards {
-            shard.mark(topic_id, topic, partition, change, &mut on_marked);
+            shard.mark(&sought, change, &mut on_marked);
         }
     }
 
@@ -278,10 +283,7 @@ impl FetchCache {
     pub fn export(&self) -> CacheState {
         let mut sessions: Vec<_> = self.shards.iter().flat_map(FetchShard::states).collect();
         sessions.sort_unstable_by_key(|session| session.id);
-        CacheState {
-            sessions,
-            next_shard: self.next_shard,
-        }
+        CacheState { sessions, next_shard: self.router.counter() }
     }
 
     /// A cache with that state. O(cached partitions).
@@ -290,33 +292,23 @@ impl FetchCache {
     /// A [`StateError`] for the first thing in `state` that cannot be, under this configuration.
     pub fn import(config: CacheConfig, state: &CacheState) -> Result<Self, StateError> {
         let mut cache = Self::new(config);
-        cache.next_shard = state.next_shard;
+        cache.router = ShardRouter::new(cache.config.shards, state.next_shard);
         let limits = cache.config.limits;
         for session in &state.sessions {
             session.check(limits.session_partitions)?;
             let session_id = session.id;
-            let shard = cache
-                .shard_of(session_id)
-                .ok_or(StateError::SessionId { session_id })?;
+            let shard = cache.index_of(session_id).ok_or(StateError::SessionId { session_id })?;
             if let Some(it) = cache.shards.get_mut(shard) {
                 it.restore(session)?;
                 let (sessions, capacity) = (it.len(), it.capacity());
                 if sessions > capacity {
-                    return Err(StateError::ShardFull {
-                        shard,
-                        capacity,
-                        sessions,
-                    });
+                    return Err(StateError::ShardFull { shard, capacity, sessions });
                 }
             }
             let (principal, max) = (session.principal, limits.principal_sessions);
             let sessions = cache.sessions_of(principal);
             if sessions > max {
-                return Err(StateError::PrincipalSessions {
-                    principal,
-                    sessions,
-                    max,
-                });
+                return Err(StateError::PrincipalSessions { principal, sessions, max });
             }
         }
         let (partitions, max) = (cache.partitions(), limits.cached_partitions);
@@ -340,18 +332,12 @@ impl FetchCache {
     }
 
     fn sessions_of(&self, principal: u64) -> u32 {
-        self.shards
-            .iter()
-            .map(|shard| shard.sessions_of(principal))
-            .sum()
+        self.shards.iter().map(|shard| shard.sessions_of(principal)).sum()
     }
 
     /// The state of the cache and what happened in it. O(shards).
     pub fn stats(&self) -> CacheStats {
-        let mut stats = CacheStats {
-            refused: self.refused,
-            ..CacheStats::default()
-        };
+        let mut stats = CacheStats { refused: self.refused, ..CacheStats::default() };
         for shard in &self.shards {
             stats.sessions += shard.len() as u64;
             stats.partitions += shard.partitions();

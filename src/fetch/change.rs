@@ -6,7 +6,7 @@ use super::partition::Entry;
 use super::request::{FetcherKind, Profile};
 use super::response::Slot;
 use super::state::SessionState;
-use super::table::PartitionTable;
+use super::table::{PartitionTable, as_number};
 use crate::time::Monotonic;
 
 /// What happened to a partition.
@@ -88,13 +88,7 @@ pub(super) struct Changes {
 impl Changes {
     /// Of a new session, which has to visit everything once.
     pub(super) const fn new(marked_all: u64) -> Self {
-        Self {
-            slots: Vec::new(),
-            all: true,
-            all_since_visit: true,
-            quiet_at: None,
-            marked_all,
-        }
+        Self { slots: Vec::new(), all: true, all_since_visit: true, quiet_at: None, marked_all }
     }
 
     /// As exported; the entries of the table are flagged.
@@ -173,9 +167,7 @@ impl Changes {
         self.quiet_at = Some(accepted);
         if !is_sorted {
             self.slots.sort_unstable_by_key(|&slot| {
-                entries
-                    .get(slot as usize)
-                    .map_or(u32::MAX, |entry| entry.position)
+                entries.get(slot as usize).map_or(u32::MAX, |entry| entry.position)
             });
         }
     }
@@ -189,9 +181,7 @@ impl Changes {
     pub(super) fn begin_commit(&self, table: &mut PartitionTable) {
         if self.all && !self.all_since_visit {
             let entries = table.entries_mut().iter_mut();
-            entries
-                .filter(|entry| entry.is_live())
-                .for_each(Entry::keep_changed);
+            entries.filter(|entry| entry.is_live()).for_each(Entry::keep_changed);
         }
     }
 
@@ -209,15 +199,11 @@ impl Changes {
                 if !entry.is_live() {
                     entry.set_unchanged();
                 } else if entry.is_changed() {
-                    self.slots.push(slot as u32);
+                    self.slots.push(as_number(slot));
                 }
             }
         } else {
-            self.slots.retain(|&slot| {
-                entries
-                    .get(slot as usize)
-                    .is_some_and(|entry| entry.is_changed())
-            });
+            self.slots.retain(|&slot| entries.get(slot as usize).is_some_and(Entry::is_changed));
         }
     }
 }

@@ -110,12 +110,7 @@ impl CacheConfig {
     pub fn with_eviction_ms(mut self, eviction_ms: i64) -> Result<Self, ConfigError> {
         if eviction_ms < 0 {
             let (value, max) = (eviction_ms, i64::MAX);
-            return Err(ConfigError::OutOfRange {
-                name: "eviction_ms",
-                value,
-                min: 0,
-                max,
-            });
+            return Err(ConfigError::OutOfRange { name: "eviction_ms", value, min: 0, max });
         }
         self.eviction_ms = eviction_ms;
         Ok(self)
@@ -190,10 +185,5 @@ fn in_range(name: &'static str, value: u32, min: u32, max: u32) -> Result<u32, C
         return Ok(value);
     }
     let (value, min, max) = (i64::from(value), i64::from(min), i64::from(max));
-    Err(ConfigError::OutOfRange {
-        name,
-        value,
-        min,
-        max,
-    })
+    Err(ConfigError::OutOfRange { name, value, min, max })
 }

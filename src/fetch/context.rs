@@ -1,14 +1,10 @@
 //! What a fetch request was classified as, between its acceptance and its answer.
 
-use alloc::boxed::Box;
-use core::slice;
-
-use super::partition::FetchPartition;
 use super::request::{FetchMetadata, FetchRequest, FetcherKind, Profile};
-use super::response::Slot;
 use super::table::PartitionTable;
 use crate::error_code::ErrorCode;
 use crate::metadata::TopicNames;
+use alloc::boxed::Box;
 
 /// A fetch request on its way to its answer.
 ///
@@ -27,7 +23,7 @@ pub struct FetchContext {
 pub(super) enum State {
     Error(ErrorCode),
     Sessionless(Box<PartitionTable>),
-    Full(Box<FullFetch>),
+    Full(FullFetch),
     Incremental(Ticket),
 }
 
@@ -75,25 +71,12 @@ impl FetchContext {
     pub(super) fn full(request: &FetchRequest<'_>, names: &impl TopicNames, seed: u64) -> Self {
         let table = Box::new(PartitionTable::of_request(request, names, seed));
         let state = if request.metadata.epoch == FetchMetadata::INITIAL_EPOCH {
-            let &FetchRequest {
-                fetcher,
-                profile,
-                principal,
-                ..
-            } = request;
-            State::Full(Box::new(FullFetch {
-                table,
-                fetcher,
-                profile,
-                principal,
-            }))
+            let &FetchRequest { fetcher, profile, principal, .. } = request;
+            State::Full(FullFetch { table, fetcher, profile, principal })
         } else {
             State::Sessionless(table)
         };
-        Self {
-            version: request.version,
-            state,
-        }
+        Self { version: request.version, state }
     }
 
     /// The context of a request that its session's last partition left with.
@@ -103,24 +86,15 @@ impl FetchContext {
         seed: u64,
     ) -> Self {
         let table = Box::new(PartitionTable::of_request(request, names, seed));
-        Self {
-            version: request.version,
-            state: State::Sessionless(table),
-        }
+        Self { version: request.version, state: State::Sessionless(table) }
     }
 
     pub(super) const fn error_of(version: i16, error: ErrorCode) -> Self {
-        Self {
-            version,
-            state: State::Error(error),
-        }
+        Self { version, state: State::Error(error) }
     }
 
     pub(super) const fn incremental(version: i16, ticket: Ticket) -> Self {
-        Self {
-            version,
-            state: State::Incremental(ticket),
-        }
+        Self { version, state: State::Incremental(ticket) }
     }
 
     /// What the request was classified as.
@@ -175,53 +149,5 @@ impl FetchContext {
             State::Full(full) => Some(&full.table),
             State::Error(_) | State::Incremental(_) => None,
         }
-    }
-}
-
-/// The partitions to read for a context, in order.
-///
-/// Made by [`FetchCache::visit`](super::FetchCache::visit).
-#[derive(Clone, Debug)]
-pub struct Visit<'a> {
-    table: Option<&'a PartitionTable>,
-    slots: slice::Iter<'a, u32>,
-}
-
-impl<'a> Visit<'a> {
-    pub(super) fn new(table: &'a PartitionTable, slots: &'a [u32]) -> Self {
-        Self {
-            table: Some(table),
-            slots: slots.iter(),
-        }
-    }
-
-    pub(super) fn all(table: &'a PartitionTable) -> Self {
-        Self::new(table, table.order())
-    }
-
-    pub(super) fn nothing() -> Self {
-        Self {
-            table: None,
-            slots: [].iter(),
-        }
-    }
-}
-
-impl<'a> Iterator for Visit<'a> {
-    type Item = FetchPartition<'a>;
-
-    #[inline]
-    fn next(&mut self) -> Option<FetchPartition<'a>> {
-        let table = self.table?;
-        loop {
-            // The order has holes.
-            if let Some(partition) = table.partition(Slot(*self.slots.next()?)) {
-                return Some(partition);
-            }
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.slots.len()))
     }
 }

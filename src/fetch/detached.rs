@@ -60,10 +60,7 @@ impl DetachedSessions {
     }
 
     pub(super) fn take(&mut self, ticket: &Ticket) -> Option<Detached> {
-        let at = self
-            .sessions
-            .iter()
-            .position(|detached| detached.is_of(ticket))?;
+        let at = self.sessions.iter().position(|detached| detached.is_of(ticket))?;
         let detached = self.sessions.remove(at)?;
         self.partitions -= detached.table.len();
         Some(detached)

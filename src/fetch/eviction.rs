@@ -57,12 +57,7 @@ impl EvictionOrder {
     ) -> Standing {
         self.by_use.insert((used, id));
         let is_senior = self.exceeds_threshold(created, used);
-        let standing = Standing {
-            used,
-            size,
-            is_senior,
-            is_privileged,
-        };
+        let standing = Standing { used, size, is_senior, is_privileged };
         self.list(id, standing);
         standing
     }
@@ -83,11 +78,7 @@ impl EvictionOrder {
         let is_senior = self.exceeds_threshold(created, now);
         if size != standing.size || is_senior != standing.is_senior {
             self.unlist(id, *standing);
-            *standing = Standing {
-                size,
-                is_senior,
-                ..*standing
-            };
+            *standing = Standing { size, is_senior, ..*standing };
             self.list(id, *standing);
         }
     }
@@ -120,10 +111,7 @@ impl EvictionOrder {
     ///
     /// It may have been used since: then [`renew`](Self::renew) it and ask again.
     pub(super) fn stale(&self, now: Monotonic) -> Option<(Monotonic, i32)> {
-        self.by_use
-            .first()
-            .copied()
-            .filter(|&(used, _)| self.exceeds_threshold(used, now))
+        self.by_use.first().copied().filter(|&(used, _)| self.exceeds_threshold(used, now))
     }
 
     /// Puts a session where its last use belongs.
@@ -139,11 +127,7 @@ impl EvictionOrder {
         is_privileged: bool,
         size: u32,
     ) -> Option<(i32, EvictionReason)> {
-        let order = if is_privileged {
-            &self.by_privileged
-        } else {
-            &self.by_all
-        };
+        let order = if is_privileged { &self.by_privileged } else { &self.by_all };
         let &(victim_is_privileged, victim_size, id) = order.first()?;
         // Ids are positive, so that of two equal ones the one that is there stays.
         if (is_privileged, size, 0) < (victim_is_privileged, victim_size, id) {

@@ -7,10 +7,7 @@ use crate::error_code::ErrorCode;
 
 /// What the fetcher was last told of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "the two values that KIP-227 remembers"
-)]
+#[allow(clippy::exhaustive_structs, reason = "the two values that KIP-227 remembers")]
 pub struct Reported {
     /// The high watermark of the last answer; -1 if none was told, or if that answer was an error.
     pub high_watermark: i64,
@@ -20,10 +17,7 @@ pub struct Reported {
 
 impl Reported {
     /// Nothing told yet.
-    pub const NOTHING: Self = Self {
-        high_watermark: -1,
-        log_start_offset: -1,
-    };
+    pub const NOTHING: Self = Self { high_watermark: -1, log_start_offset: -1 };
 }
 
 /// Whether an incremental response carries this partition, and what the fetcher has then been

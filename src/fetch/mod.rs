@@ -12,17 +12,20 @@ mod inclusion;
 mod partition;
 mod request;
 mod response;
+mod router;
 mod session;
 mod shard;
 mod size;
 mod state;
 mod table;
+mod topics;
+mod visit;
 mod watch;
 
 pub use cache::FetchCache;
 pub use change::{Change, Marked};
 pub use config::{CacheConfig, ChangeTracking, ConfigError};
-pub use context::{ContextKind, FetchContext, Visit};
+pub use context::{ContextKind, FetchContext};
 pub use counters::CacheStats;
 pub use fetcher::{
     AnsweredTopic, FetchPlan, FetcherSession, ForgottenPartition, ForgottenPartitions,
@@ -36,4 +39,6 @@ pub use request::{
     Profile, RequestTopic,
 };
 pub use response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot};
+pub use router::ShardRouter;
 pub use state::{CacheState, PartitionState, SessionState, StateError};
+pub use visit::{SlotFinder, Visit};

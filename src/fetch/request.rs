@@ -9,10 +9,7 @@ pub(super) const FIRST_VERSION_WITH_TOPIC_IDS: i16 = 13;
 ///
 /// Versions below 7 carry no session fields: they are [`FetchMetadata::LEGACY`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "two wire fields, constructed by hosts"
-)]
+#[allow(clippy::exhaustive_structs, reason = "two wire fields, constructed by hosts")]
 pub struct FetchMetadata {
     /// The session's id; 0 for none.
     pub session_id: i32,
@@ -28,15 +25,9 @@ impl FetchMetadata {
     /// The epoch of a full request that closes its session.
     pub const FINAL_EPOCH: i32 = -1;
     /// A full request that asks for a new session.
-    pub const INITIAL: Self = Self {
-        session_id: 0,
-        epoch: Self::INITIAL_EPOCH,
-    };
+    pub const INITIAL: Self = Self { session_id: 0, epoch: Self::INITIAL_EPOCH };
     /// A full request that neither has nor wants a session.
-    pub const LEGACY: Self = Self {
-        session_id: 0,
-        epoch: Self::FINAL_EPOCH,
-    };
+    pub const LEGACY: Self = Self { session_id: 0, epoch: Self::FINAL_EPOCH };
 
     /// Whether the request's partitions are the whole wish list: the epoch is 0 or -1, whatever
     /// the id.
@@ -57,37 +48,25 @@ impl FetchMetadata {
 
     /// The first incremental request of a session.
     pub const fn new_incremental(session_id: i32) -> Self {
-        Self {
-            session_id,
-            epoch: 1,
-        }
+        Self { session_id, epoch: 1 }
     }
 
     /// The incremental request after this one.
     #[must_use]
     pub const fn next_incremental(self) -> Self {
-        Self {
-            session_id: self.session_id,
-            epoch: Self::next_epoch(self.epoch),
-        }
+        Self { session_id: self.session_id, epoch: Self::next_epoch(self.epoch) }
     }
 
     /// The request that closes this session.
     #[must_use]
     pub const fn next_close_existing(self) -> Self {
-        Self {
-            session_id: self.session_id,
-            epoch: Self::FINAL_EPOCH,
-        }
+        Self { session_id: self.session_id, epoch: Self::FINAL_EPOCH }
     }
 
     /// The request that closes this session and asks for a new one.
     #[must_use]
     pub const fn next_close_existing_attempt_new(self) -> Self {
-        Self {
-            session_id: self.session_id,
-            epoch: Self::INITIAL_EPOCH,
-        }
+        Self { session_id: self.session_id, epoch: Self::INITIAL_EPOCH }
     }
 }
 
@@ -103,10 +82,7 @@ pub enum FetcherKind {
 
 /// What a fetcher asks of one partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "the wire's fields, constructed by hosts"
-)]
+#[allow(clippy::exhaustive_structs, reason = "the wire's fields, constructed by hosts")]
 pub struct FetchParams {
     /// The offset to read from.
     pub fetch_offset: i64,
@@ -122,10 +98,7 @@ pub struct FetchParams {
 
 /// One partition of a fetch request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "the wire's fields, constructed by hosts"
-)]
+#[allow(clippy::exhaustive_structs, reason = "the wire's fields, constructed by hosts")]
 pub struct PartitionRequest {
     /// The partition's index.
     pub partition: i32,
@@ -135,10 +108,7 @@ pub struct PartitionRequest {
 
 /// The partitions that a request names under one topic.
 #[derive(Clone, Copy, Debug)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "the wire's fields, constructed by hosts"
-)]
+#[allow(clippy::exhaustive_structs, reason = "the wire's fields, constructed by hosts")]
 pub struct RequestTopic<'a> {
     /// The topic's id: what counts from version 13 on, ignored below.
     pub id: TopicId,
@@ -150,10 +120,7 @@ pub struct RequestTopic<'a> {
 
 /// The partitions that a request removes from its session, under one topic.
 #[derive(Clone, Copy, Debug)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "the wire's fields, constructed by hosts"
-)]
+#[allow(clippy::exhaustive_structs, reason = "the wire's fields, constructed by hosts")]
 pub struct ForgottenTopic<'a> {
     /// The topic's id: what counts from version 13 on, ignored below.
     pub id: TopicId,

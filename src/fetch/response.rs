@@ -126,6 +126,11 @@ impl PartitionRead {
         self.flags & flag != 0
     }
 
+    /// Whether it has a field whose size depends on its presence or content, records aside.
+    pub(super) const fn has_sized_fields(&self) -> bool {
+        self.has(DIVERGING_EPOCH | CURRENT_LEADER | SNAPSHOT_ID | ABORTED_TRANSACTIONS)
+    }
+
     /// The partition's place in the context.
     pub const fn slot(&self) -> Slot {
         self.slot
@@ -153,11 +158,7 @@ impl PartitionRead {
 
     /// The number of aborted transactions, `None` if the list is null.
     pub const fn aborted_transactions(&self) -> Option<u32> {
-        if self.has(ABORTED_TRANSACTIONS) {
-            Some(self.aborted_transactions)
-        } else {
-            None
-        }
+        if self.has(ABORTED_TRANSACTIONS) { Some(self.aborted_transactions) } else { None }
     }
 
     /// Whether the fetcher is sent to another replica.
@@ -216,12 +217,7 @@ pub struct FetchAnswer {
 
 impl FetchAnswer {
     pub(super) const fn new(error: ErrorCode, session_id: i32) -> Self {
-        Self {
-            error,
-            session_id,
-            throttle_time_ms: 0,
-            evicted: None,
-        }
+        Self { error, session_id, throttle_time_ms: 0, evicted: None }
     }
 }
 

@@ -10,7 +10,7 @@ use super::request::{FetchMetadata, FetchRequest, FetcherKind, Profile};
 use super::response::{PartitionRead, Slot};
 use super::size::ResponseSize;
 use super::state::SessionState;
-use super::table::{PartitionTable, Put, TableDelta, is_same_topic};
+use super::table::{PartitionTable, Put, TableDelta};
 use crate::metadata::TopicNames;
 use crate::time::Monotonic;
 use crate::topic::TopicName;
@@ -56,6 +56,7 @@ impl Session {
             }
         });
         self.table.remove_all(request, delta);
+        self.table.pack();
     }
 
     /// The session as exported, given how often all sessions have been marked.
@@ -130,6 +131,7 @@ pub(super) fn answer(
             table.move_to_end(read.slot());
         }
     }
+    table.pack();
 }
 
 /// The size of an answer with those reads that `is_carried` says.
@@ -149,8 +151,8 @@ pub(super) fn response_size(
             continue;
         }
         let topic = entry.topic();
-        if !open.is_some_and(|open| is_same_topic(table, open, topic)) {
-            let name = table.topic(topic).and_then(|topic| topic.name());
+        if !open.is_some_and(|open| table.is_same_topic(open, topic)) {
+            let name = table.topic(topic).and_then(|topic| topic.name.as_ref());
             size.topic(name.map_or(0, |name| TopicName::as_str(name).len()));
             open = Some(topic);
         }

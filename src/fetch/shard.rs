@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashTable};
 
 use super::change::{Change, Changes, Marked};
 use super::config::{CacheConfig, ChangeTracking, Limits};
-use super::context::{FetchContext, FullFetch, Ticket, Visit};
+use super::context::{FetchContext, FullFetch, Ticket};
 use super::counters::ShardCounters;
 use super::detached::{Detached, DetachedSessions};
 use super::eviction::EvictionOrder;
@@ -19,13 +19,15 @@ use super::response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot}
 use super::session::{Session, answer, response_size};
 use super::size::ResponseSize;
 use super::state::{SessionState, StateError};
-use super::table::{PartitionTable, TableDelta, UNWATCHED};
-use super::watch::{WatchIndex, WatchKey, Watcher};
+use super::table::{PartitionTable, TableDelta, as_number};
+use super::topics::UNWATCHED;
+use super::visit::Visit;
+use super::watch::{Sought, WatchIndex, WatchKey, Watcher};
 use crate::error_code::ErrorCode;
 use crate::metadata::TopicNames;
 use crate::random::Random;
 use crate::time::Monotonic;
-use crate::topic::{TopicId, TopicName};
+use crate::topic::TopicName;
 
 /// An independent slice of the session cache, with its own capacity, order of eviction and range
 /// of session ids (KAFKA-9401).
@@ -138,11 +140,7 @@ impl FetchShard {
     /// The session of a ticket, if it still lives.
     fn ticketed(&mut self, ticket: &Ticket) -> Option<&mut Session> {
         let place = self.places.get_mut(ticket.place as usize)?;
-        if place.generation == ticket.generation {
-            place.session.as_mut()
-        } else {
-            None
-        }
+        if place.generation == ticket.generation { place.session.as_mut() } else { None }
     }
 
     /// Closes a session, if it is there. The fetch of it that waits is still answered.
@@ -161,72 +159,71 @@ impl FetchShard {
         cached_elsewhere: u64,
         now: Monotonic,
     ) -> FetchContext {
-        let version = request.version;
-        let Some(place) = self.place_of(request.metadata.session_id) else {
-            self.counters.not_found += 1;
-            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
+        let place = match self.check(request) {
+            Ok(place) => place,
+            Err(error) => return FetchContext::error_of(request.version, error),
         };
-        let Some(it) = self.places.get_mut(place as usize) else {
-            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
-        };
-        let generation = it.generation;
-        let Some(session) = &mut it.session else {
-            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
-        };
-        if session.epoch != request.metadata.epoch {
-            self.counters.invalid_epoch += 1;
-            return FetchContext::error_of(version, ErrorCode::InvalidFetchSessionEpoch);
+        let changes_wishes = !request.topics.is_empty() || !request.forgotten.is_empty();
+        let grew = changes_wishes && self.update(place, request, names);
+        let not_found = FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound);
+        let Some(it) = self.places.get_mut(place as usize) else { return not_found };
+        let Some(session) = &mut it.session else { return not_found };
+        let old_size = session.cached_size;
+        if changes_wishes {
+            session.cached_size = as_number(session.table.len());
         }
-        if session.table.uses_topic_ids() != request.uses_topic_ids() {
-            self.counters.topic_id_error += 1;
-            return FetchContext::error_of(version, ErrorCode::FetchSessionTopicIdError);
-        }
-        let mut grew = false;
-        if !request.topics.is_empty() || !request.forgotten.is_empty() {
-            self.delta.clear();
-            session.update(request, names, &mut self.delta);
-            grew = !self.delta.added.is_empty();
-            self.follow_delta(place);
-        }
-        let Some(session) = self
-            .places
-            .get_mut(place as usize)
-            .and_then(|it| it.session.as_mut())
-        else {
-            return FetchContext::error_of(version, ErrorCode::FetchSessionIdNotFound);
-        };
-        if session.table.is_empty() {
+        if session.cached_size == 0 {
+            session.cached_size = old_size;
             self.remove(place, Removal::Closed);
             return FetchContext::sessionless(request, names, self.seed);
         }
-        session.table.resolve(names);
+        if session.table.has_nameless_topics() {
+            session.table.resolve(names);
+        }
         session.accept(request.profile, now);
-        let size = session.table.len() as u32;
-        self.partitions += u64::from(size);
-        self.partitions -= u64::from(session.cached_size);
-        session.cached_size = size;
-        self.order.touch(
-            session.id,
-            &mut session.standing,
-            size,
-            session.created,
-            now,
-        );
-        let (session_id, epoch) = (session.id, session.epoch);
-        let ticket = Ticket {
-            place,
-            generation,
-            session_id,
-            epoch,
-            partitions: size,
-        };
-        if grew
-            && (size > self.limits.session_partitions
-                || self.partitions.saturating_add(cached_elsewhere) > self.limits.cached_partitions)
-        {
+        let &mut Session { id, epoch, created, cached_size: size, .. } = session;
+        self.partitions = self.partitions + u64::from(size) - u64::from(old_size);
+        self.order.touch(id, &mut session.standing, size, created, now);
+        let generation = it.generation;
+        let ticket = Ticket { place, generation, session_id: id, epoch, partitions: size };
+        let cached = self.partitions.saturating_add(cached_elsewhere);
+        let limits = &self.limits;
+        if grew && (size > limits.session_partitions || cached > limits.cached_partitions) {
             self.remove(place, Removal::OverLimit);
         }
-        FetchContext::incremental(version, ticket)
+        FetchContext::incremental(request.version, ticket)
+    }
+
+    /// Whether there is a session that can take the request; the order of the checks is Kafka's.
+    fn check(&mut self, request: &FetchRequest<'_>) -> Result<u32, ErrorCode> {
+        let place = self.place_of(request.metadata.session_id);
+        let Some((place, session)) = place.and_then(|place| Some((place, self.session(place)?)))
+        else {
+            self.counters.not_found += 1;
+            return Err(ErrorCode::FetchSessionIdNotFound);
+        };
+        if session.epoch != request.metadata.epoch {
+            self.counters.invalid_epoch += 1;
+            return Err(ErrorCode::InvalidFetchSessionEpoch);
+        }
+        if session.table.uses_topic_ids() != request.uses_topic_ids() {
+            self.counters.topic_id_error += 1;
+            return Err(ErrorCode::FetchSessionTopicIdError);
+        }
+        Ok(place)
+    }
+
+    /// Applies the lists of a request to its session; answers whether it grew.
+    fn update(&mut self, place: u32, request: &FetchRequest<'_>, names: &impl TopicNames) -> bool {
+        let mut delta = core::mem::take(&mut self.delta);
+        delta.clear();
+        if let Some(session) = self.session_mut(place) {
+            session.update(request, names, &mut delta);
+        }
+        self.follow(place, &delta);
+        let grew = !delta.added.is_empty();
+        self.delta = delta;
+        grew
     }
 
     /// What an accepted request visits now.
@@ -308,11 +305,7 @@ impl FetchShard {
         } else {
             self.detached.take(ticket).is_some()
         };
-        let error = if is_current {
-            ErrorCode::None
-        } else {
-            ErrorCode::InvalidFetchSessionEpoch
-        };
+        let error = if is_current { ErrorCode::None } else { ErrorCode::InvalidFetchSessionEpoch };
         FetchAnswer::new(error, ticket.session_id)
     }
 
@@ -323,7 +316,7 @@ impl FetchShard {
         random: &mut impl Random,
         now: Monotonic,
     ) -> (i32, Option<Evicted>) {
-        let size = full.table.len() as u32;
+        let size = as_number(full.table.len());
         let mut evicted = None;
         if self.len() >= self.capacity as usize {
             let is_privileged = full.fetcher == FetcherKind::Follower;
@@ -353,8 +346,7 @@ impl FetchShard {
             if session.last_used == used {
                 return Some((id, EvictionReason::Stale));
             }
-            self.order
-                .renew(id, &mut session.standing, session.last_used);
+            self.order.renew(id, &mut session.standing, session.last_used);
         }
         self.order.displaced(is_privileged, size)
     }
@@ -363,22 +355,13 @@ impl FetchShard {
         let place = self.place_of(id)?;
         let principal = self.session(place)?.principal;
         self.remove(place, Removal::Evicted(reason));
-        Some(Evicted {
-            session_id: id,
-            principal,
-            reason,
-        })
+        Some(Evicted { session_id: id, principal, reason })
     }
 
     fn insert(&mut self, id: i32, full: FullFetch, now: Monotonic) {
-        let FullFetch {
-            table,
-            fetcher,
-            profile,
-            principal,
-        } = full;
+        let FullFetch { table, fetcher, profile, principal } = full;
 
-        let cached_size = table.len() as u32;
+        let cached_size = as_number(table.len());
         let is_privileged = fetcher == FetcherKind::Follower;
         self.counters.created += 1;
         let standing = self.order.insert(id, is_privileged, cached_size, now, now);
@@ -408,16 +391,14 @@ impl FetchShard {
         let hash = self.hasher.hash_one(session.id);
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place::default());
-            self.places.len() as u32 - 1
+            as_number(self.places.len()) - 1
         });
         if let Some(it) = self.places.get_mut(place as usize) {
             it.session = Some(session);
         }
         let (places, hasher) = (&self.places, &self.hasher);
         self.by_id.insert_unique(hash, place, |&place| {
-            let session = places
-                .get(place as usize)
-                .and_then(|it| it.session.as_ref());
+            let session = places.get(place as usize).and_then(|it| it.session.as_ref());
             session.map_or(0, |session| hasher.hash_one(session.id))
         });
         self.watch_all(place);
@@ -432,35 +413,22 @@ impl FetchShard {
 
     /// The sessions, in no order.
     pub(super) fn states(&self) -> impl Iterator<Item = SessionState> {
-        let sessions = self
-            .places
-            .iter()
-            .filter_map(|place| place.session.as_ref());
+        let sessions = self.places.iter().filter_map(|place| place.session.as_ref());
         sessions.map(|session| session.state(self.marked_all))
     }
 
     /// Takes in an exported session that has been checked by itself.
     pub(super) fn restore(&mut self, state: &SessionState) -> Result<(), StateError> {
-        let &SessionState {
-            id,
-            fetcher,
-            created,
-            last_used,
-            principal,
-            ..
-        } = state;
+        let &SessionState { id, fetcher, created, last_used, principal, .. } = state;
         if self.place_of(id).is_some() {
             return Err(StateError::DuplicateSession { session_id: id });
         }
         let table = state.table(self.seed);
-        let cached_size = table.len() as u32;
+        let cached_size = as_number(table.len());
         let is_privileged = fetcher == FetcherKind::Follower;
-        let changes = self
-            .tracks_changes()
-            .then(|| Changes::of_state(state, &table, self.marked_all));
-        let standing = self
-            .order
-            .insert(id, is_privileged, cached_size, created, last_used);
+        let changes =
+            self.tracks_changes().then(|| Changes::of_state(state, &table, self.marked_all));
+        let standing = self.order.insert(id, is_privileged, cached_size, created, last_used);
         self.admit(Session {
             id,
             epoch: state.epoch,
@@ -491,14 +459,8 @@ impl FetchShard {
             }
         }
         // The source repeats itself, or nearly all ids are taken: the next one that is not.
-        let start = if (first..end).contains(&id) {
-            id
-        } else {
-            first
-        };
-        (start..end)
-            .chain(first..start)
-            .find(|&id| self.place_of(id).is_none())
+        let start = if (first..end).contains(&id) { id } else { first };
+        (start..end).chain(first..start).find(|&id| self.place_of(id).is_none())
     }
 
     fn remove(&mut self, place: u32, why: Removal) {
@@ -512,9 +474,8 @@ impl FetchShard {
         };
         it.generation = generation.wrapping_add(1);
         self.free.push(place);
-        if let Ok(found) = self
-            .by_id
-            .find_entry(self.hasher.hash_one(session.id), |&other| other == place)
+        if let Ok(found) =
+            self.by_id.find_entry(self.hasher.hash_one(session.id), |&other| other == place)
         {
             found.remove();
         }
@@ -525,12 +486,10 @@ impl FetchShard {
             Removal::Evicted(reason) => self.counters.count_eviction(reason),
             Removal::OverLimit => self.counters.over_limit += 1,
         }
-        if self.counts_principals() {
-            if let Some(count) = self.principals.get_mut(&session.principal) {
-                *count -= 1;
-                if *count == 0 {
-                    self.principals.remove(&session.principal);
-                }
+        if let Some(count) = self.principals.get_mut(&session.principal) {
+            *count -= 1;
+            if *count == 0 {
+                self.principals.remove(&session.principal);
             }
         }
         if session.is_waiting {
@@ -544,29 +503,20 @@ impl FetchShard {
     }
 
     /// Brings the index of changes up to date with what a request changed of a session.
-    fn follow_delta(&mut self, place: u32) {
-        let delta = core::mem::take(&mut self.delta);
+    fn follow(&mut self, place: u32, delta: &TableDelta) {
         if self.tracks_changes() {
             for &slot in &delta.added {
                 self.watch(place, slot);
             }
         }
         for &number in &delta.emptied {
-            let Some(session) = self.session_mut(place) else {
-                break;
-            };
-            let Some(topic) = session.table.topic_mut(number) else {
-                continue;
-            };
+            let Some(session) = self.session_mut(place) else { break };
+            let Some(topic) = session.table.topic_mut(number) else { continue };
             let watch = core::mem::replace(&mut topic.watch, UNWATCHED);
             session.table.release_topic(number);
             self.unwatch(watch);
         }
-        self.delta = delta;
-        if self
-            .session(place)
-            .is_some_and(|session| session.table.is_sparse())
-        {
+        if self.session(place).is_some_and(|session| session.table.is_sparse()) {
             self.compact(place);
         }
     }
@@ -590,13 +540,9 @@ impl FetchShard {
         if !self.tracks_changes() {
             return;
         }
-        let topics = self
-            .session(place)
-            .map(|session| session.table.topic_numbers());
+        let topics = self.session(place).map(|session| session.table.topic_numbers());
         for number in topics.into_iter().flatten() {
-            let topic = self
-                .session_mut(place)
-                .and_then(|it| it.table.topic_mut(number));
+            let topic = self.session_mut(place).and_then(|it| it.table.topic_mut(number));
             if let Some(topic) = topic {
                 let watch = core::mem::replace(&mut topic.watch, UNWATCHED);
                 self.unwatch(watch);
@@ -608,9 +554,7 @@ impl FetchShard {
         if !self.tracks_changes() {
             return;
         }
-        let entries = self
-            .session(place)
-            .map_or(0, |session| session.table.slot_count());
+        let entries = self.session(place).map_or(0, |session| session.table.slot_count());
         for slot in 0..entries {
             self.watch(place, slot);
         }
@@ -618,10 +562,7 @@ impl FetchShard {
 
     /// Lists an entry's topic as held by the session, and the partition as covered.
     fn watch(&mut self, place: u32, slot: u32) {
-        let Some(session) = self
-            .places
-            .get_mut(place as usize)
-            .and_then(|it| it.session.as_mut())
+        let Some(session) = self.places.get_mut(place as usize).and_then(|it| it.session.as_mut())
         else {
             return;
         };
@@ -634,9 +575,9 @@ impl FetchShard {
             return;
         };
         if topic.watch == UNWATCHED {
-            let key = match topic.name() {
+            let key = match &topic.name {
                 Some(name) if !uses_topic_ids => WatchKey::Name(TopicName::clone(name)),
-                _ => WatchKey::Id(topic.id()),
+                _ => WatchKey::Id(topic.id),
             };
             topic.watch = self.watch.insert(key, place, number);
         }
@@ -646,9 +587,7 @@ impl FetchShard {
 
     fn unwatch(&mut self, watch: (u32, u32)) {
         if let Some(Watcher { session, topic, .. }) = self.watch.remove(watch) {
-            let moved = self
-                .session_mut(session)
-                .and_then(|it| it.table.topic_mut(topic));
+            let moved = self.session_mut(session).and_then(|it| it.table.topic_mut(topic));
             if let Some(topic) = moved {
                 topic.watch = watch;
             }
@@ -658,21 +597,15 @@ impl FetchShard {
     /// Marks a partition in every session whose answers may change by it.
     pub(super) fn mark(
         &mut self,
-        id: TopicId,
-        name: &str,
-        partition: i32,
+        sought: &Sought<'_>,
         change: Change,
         on_marked: &mut impl FnMut(Marked),
     ) {
-        let Self { watch, places, .. } = self;
-        for watcher in watch
-            .by_id(id, partition)
-            .chain(watch.by_name(name, partition))
-        {
-            let session = places
-                .get_mut(watcher.session as usize)
-                .and_then(|it| it.session.as_mut());
-            if let Some(marked) = session.and_then(|it| mark(it, watcher, partition, change)) {
+        for watcher in self.watch.watchers(sought) {
+            let place = self.places.get_mut(watcher.session as usize);
+            let session = place.and_then(|place| place.session.as_mut());
+            let marked = session.and_then(|it| mark(it, watcher, sought.partition, change));
+            if let Some(marked) = marked {
                 on_marked(marked);
             }
         }

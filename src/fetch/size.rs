@@ -6,6 +6,8 @@ use super::response::PartitionRead;
 #[derive(Debug)]
 pub(super) struct ResponseSize {
     version: i16,
+    /// What each partition takes beside what depends on its content.
+    fixed: u64,
     topics: u64,
     /// Partitions of the topic at hand.
     partitions: u64,
@@ -18,12 +20,23 @@ const FIRST_WITH_TOPIC_IDS: i16 = super::request::FIRST_VERSION_WITH_TOPIC_IDS;
 
 impl ResponseSize {
     pub(super) const fn new(version: i16) -> Self {
-        Self {
-            version,
-            topics: 0,
-            partitions: 0,
-            bytes: 0,
+        // Index, error and high watermark, then what came with later versions.
+        let mut fixed = 14;
+        if version >= 4 {
+            fixed += 8;
         }
+        if version >= 5 {
+            fixed += 8;
+        }
+        if version >= 11 {
+            fixed += 4;
+        }
+        if version >= FIRST_FLEXIBLE {
+            fixed += 1;
+        } else {
+            fixed += if version >= 4 { 4 + 4 } else { 4 };
+        }
+        Self { version, fixed, topics: 0, partitions: 0, bytes: 0 }
     }
 
     const fn is_flexible(&self) -> bool {
@@ -46,46 +59,38 @@ impl ResponseSize {
 
     fn close_topic(&mut self) {
         if self.topics > 0 {
-            self.bytes += if self.is_flexible() {
-                compact(self.partitions) + 1
-            } else {
-                4
-            };
+            self.bytes += if self.is_flexible() { compact(self.partitions) + 1 } else { 4 };
         }
         self.partitions = 0;
     }
 
     /// Adds a partition to the open topic element.
+    #[inline]
     pub(super) fn partition(&mut self, read: &PartitionRead) {
         self.partitions += 1;
         let records = u64::from(read.records_size());
-        // Index, error, high watermark.
-        let mut bytes = 14 + records;
-        if self.version >= 4 {
-            bytes += 8;
-        }
-        if self.version >= 5 {
-            bytes += 8;
-        }
-        if self.version >= 11 {
-            bytes += 4;
-        }
+        self.bytes += self.fixed + records;
         if self.is_flexible() {
-            bytes += read.aborted_transactions().map_or(1, |n| {
-                let n = u64::from(n);
-                compact(n) + 17 * n
-            });
-            bytes += compact(records) + 1;
-            bytes += if read.has_diverging_epoch() { 15 } else { 0 };
-            bytes += if read.has_current_leader() { 11 } else { 0 };
-            bytes += if read.has_snapshot_id() { 15 } else { 0 };
-        } else {
-            bytes += 4;
-            if self.version >= 4 {
-                bytes += 4 + 16 * u64::from(read.aborted_transactions().unwrap_or(0));
-            }
+            self.bytes += compact(records) + 1;
         }
-        self.bytes += bytes;
+        if read.has_sized_fields() {
+            self.fields(read);
+        }
+    }
+
+    /// Adds what most partitions do not have; the null list of aborted transactions is in.
+    fn fields(&mut self, read: &PartitionRead) {
+        let aborted = u64::from(read.aborted_transactions().unwrap_or(0));
+        if self.is_flexible() {
+            if read.aborted_transactions().is_some() {
+                self.bytes += compact(aborted) + 17 * aborted - 1;
+            }
+            self.bytes += if read.has_diverging_epoch() { 15 } else { 0 };
+            self.bytes += if read.has_current_leader() { 11 } else { 0 };
+            self.bytes += if read.has_snapshot_id() { 15 } else { 0 };
+        } else if self.version >= 4 {
+            self.bytes += 16 * aborted;
+        }
     }
 
     /// The size of the whole response with its length prefix, without a header and without node
@@ -99,12 +104,7 @@ impl ResponseSize {
         if self.version >= 7 {
             bytes += 6;
         }
-        bytes
-            + if self.is_flexible() {
-                compact(self.topics) + 1
-            } else {
-                4
-            }
+        bytes + if self.is_flexible() { compact(self.topics) + 1 } else { 4 }
     }
 }
 

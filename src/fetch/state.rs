@@ -16,10 +16,7 @@ use crate::topic::{TopicId, TopicName};
 /// Everything that a cache remembers between fetches, but for its counters and the contexts that
 /// are open on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "constructed by hosts that keep sessions elsewhere"
-)]
+#[allow(clippy::exhaustive_structs, reason = "constructed by hosts that keep sessions elsewhere")]
 pub struct CacheState {
     /// The live sessions, by ascending id.
     pub sessions: Vec<SessionState>,
@@ -29,10 +26,7 @@ pub struct CacheState {
 
 /// One session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "constructed by hosts that keep sessions elsewhere"
-)]
+#[allow(clippy::exhaustive_structs, reason = "constructed by hosts that keep sessions elsewhere")]
 pub struct SessionState {
     /// The session's id, 1 and above, in the range of a shard.
     pub id: i32,
@@ -62,10 +56,7 @@ pub struct SessionState {
 
 /// One partition of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "constructed by hosts that keep sessions elsewhere"
-)]
+#[allow(clippy::exhaustive_structs, reason = "constructed by hosts that keep sessions elsewhere")]
 pub struct PartitionState {
     /// The topic's id; zero in a session by name.
     pub topic_id: TopicId,
@@ -166,39 +157,22 @@ impl SessionState {
     pub(super) fn check(&self, partitions_max: u32) -> Result<(), StateError> {
         let session_id = self.id;
         if self.epoch < 1 {
-            return Err(StateError::Epoch {
-                session_id,
-                epoch: self.epoch,
-            });
+            return Err(StateError::Epoch { session_id, epoch: self.epoch });
         }
         if self.partitions.len() > partitions_max as usize {
             let (partitions, max) = (self.partitions.len(), partitions_max);
-            return Err(StateError::SessionPartitions {
-                session_id,
-                partitions,
-                max,
-            });
+            return Err(StateError::SessionPartitions { session_id, partitions, max });
         }
         let mut seen =
             HashSet::with_capacity_and_hasher(self.partitions.len(), FixedState::default());
         for state in &self.partitions {
             let partition = state.partition;
             if !self.uses_topic_ids && (state.topic.is_none() || !state.topic_id.is_zero()) {
-                return Err(StateError::NotByName {
-                    session_id,
-                    partition,
-                });
+                return Err(StateError::NotByName { session_id, partition });
             }
-            let name = if self.uses_topic_ids {
-                None
-            } else {
-                state.topic.as_ref()
-            };
+            let name = if self.uses_topic_ids { None } else { state.topic.as_ref() };
             if !seen.insert((state.topic_id, name, partition)) {
-                return Err(StateError::DuplicatePartition {
-                    session_id,
-                    partition,
-                });
+                return Err(StateError::DuplicatePartition { session_id, partition });
             }
         }
         Ok(())

@@ -6,75 +6,16 @@ use core::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use super::inclusion::Reported;
 use super::partition::{Entry, FetchPartition};
 use super::request::{FetchRequest, PartitionRequest};
 use super::response::{PartitionRead, Slot};
 use super::state::PartitionState;
+use super::topics::{Key, Topic, TopicTable};
 use crate::metadata::TopicNames;
-use crate::topic::{TopicId, TopicName};
 
 /// "None" as a slot, a topic number or a place in the order.
 pub(super) const NIL: u32 = u32::MAX;
-
-/// The place in the change index of a topic that is not listed there.
-pub(super) const UNWATCHED: (u32, u32) = (NIL, NIL);
-
-/// A topic as a table knows it. All topics of one id are one topic to a look-up; they differ in
-/// what name their partitions were resolved to.
-#[derive(Clone, Debug)]
-pub(super) struct Topic {
-    id: TopicId,
-    name: Option<TopicName>,
-    hash: u32,
-    /// How many entries name this topic. 0: the number is free or about to be.
-    entries: u32,
-    /// The number is in the table's list of topics without a name.
-    is_listed: bool,
-    /// Where the change index lists this topic: the number there, and the place in its list.
-    pub(super) watch: (u32, u32),
-}
-
-impl Topic {
-    pub(super) const fn id(&self) -> TopicId {
-        self.id
-    }
-
-    pub(super) const fn name(&self) -> Option<&TopicName> {
-        self.name.as_ref()
-    }
-}
-
-/// How a request names a topic.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Key<'a> {
-    Id(TopicId),
-    Name(&'a str),
-}
-
-impl<'a> Key<'a> {
-    pub(super) const fn new(uses_topic_ids: bool, id: TopicId, name: &'a str) -> Self {
-        if uses_topic_ids {
-            Self::Id(id)
-        } else {
-            Self::Name(name)
-        }
-    }
-
-    fn hash(self, hasher: &FixedState) -> u32 {
-        let hash = match self {
-            Self::Id(id) => hasher.hash_one(id.as_u128()),
-            Self::Name(name) => hasher.hash_one(name),
-        };
-        (hash >> 32) as u32
-    }
-
-    fn matches(self, topic: &Topic) -> bool {
-        match self {
-            Self::Id(id) => topic.id == id,
-            Self::Name(name) => topic.name.as_deref() == Some(name),
-        }
-    }
-}
 
 /// What became of a partition that a request lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,36 +50,30 @@ impl TableDelta {
 /// Partitions in the order of a session, found by topic and partition in O(1).
 ///
 /// Slots are stable while an entry lives. The order is a list of slots with holes: moving an
-/// entry to the end leaves one, and the list is packed when a third of it are holes.
+/// entry to the end leaves one, and the list is packed when there are as many holes as entries.
+///
+/// Slots and topic numbers have 30 bits. A table cannot outgrow them: a request has at most 2^31
+/// bytes and names a partition or topic with 16, and a session's growth is limited to 2^27.
 #[derive(Clone, Debug)]
 pub(super) struct PartitionTable {
     entries: Vec<Entry>,
     index: HashTable<u32>,
     order: Vec<u32>,
-    topics: Vec<Topic>,
-    topic_index: HashTable<u32>,
     free_entry: u32,
-    free_topics: Vec<u32>,
-    /// Topics whose name is not known, a superset.
-    nameless: Vec<u32>,
+    topics: TopicTable,
     hasher: FixedState,
-    uses_topic_ids: bool,
 }
 
 impl PartitionTable {
-    /// An empty table with room for that many entries.
+    /// An empty table with room for that many entries and topics.
     pub(super) fn new(uses_topic_ids: bool, entries: usize, topics: usize, seed: u64) -> Self {
         Self {
             entries: Vec::with_capacity(entries),
             index: HashTable::with_capacity(entries),
             order: Vec::with_capacity(entries),
-            topics: Vec::with_capacity(topics),
-            topic_index: HashTable::with_capacity(topics),
             free_entry: NIL,
-            free_topics: Vec::new(),
-            nameless: Vec::new(),
+            topics: TopicTable::new(uses_topic_ids, topics),
             hasher: FixedState::with_seed(seed),
-            uses_topic_ids,
         }
     }
 
@@ -149,17 +84,9 @@ impl PartitionTable {
         names: &impl TopicNames,
         seed: u64,
     ) -> Self {
-        let partitions = request
-            .topics
-            .iter()
-            .map(|topic| topic.partitions.len())
-            .sum();
-        let mut table = Self::new(
-            request.uses_topic_ids(),
-            partitions,
-            request.topics.len(),
-            seed,
-        );
+        let partitions = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+        let topics = request.topics.len();
+        let mut table = Self::new(request.uses_topic_ids(), partitions, topics, seed);
         table.put_all(request, names, |_, _, _| {});
         table
     }
@@ -169,12 +96,8 @@ impl PartitionTable {
         self.index.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.index.is_empty()
-    }
-
     pub(super) const fn uses_topic_ids(&self) -> bool {
-        self.uses_topic_ids
+        self.topics.uses_ids()
     }
 
     /// Adds or alters what the request lists, in its order; `put` learns of each slot and whether
@@ -186,17 +109,13 @@ impl PartitionTable {
         mut put: impl FnMut(&mut Self, u32, Put),
     ) {
         for topic in request.topics {
-            let key = Key::new(self.uses_topic_ids, topic.id, topic.name);
+            let key = Key::new(self.uses_topic_ids(), topic.id, topic.name);
             let hash = key.hash(&self.hasher);
-            let mut known = self.find_topic(key, hash);
+            let mut known = self.topics.find(key, hash);
             // A topic's name is asked for once, and only if a partition of it is new.
             let mut interned = None;
             // Ascending partitions of a topic that was not there cannot be there either.
-            let mut highest = if known.is_none() {
-                Some(i32::MIN)
-            } else {
-                None
-            };
+            let mut highest = if known.is_none() { Some(i32::MIN) } else { None };
             for wanted in topic.partitions {
                 let is_new = highest.is_some_and(|highest| wanted.partition > highest);
                 highest = if is_new { Some(wanted.partition) } else { None };
@@ -213,7 +132,7 @@ impl PartitionTable {
                 }
                 let number = match interned {
                     Some(number) => number,
-                    None => *interned.insert(self.intern(key, hash, names)),
+                    None => *interned.insert(self.topics.intern(key, hash, known, names)),
                 };
                 known = Some(number);
                 let slot = self.append(number, hash, wanted);
@@ -223,12 +142,7 @@ impl PartitionTable {
     }
 
     fn append(&mut self, topic: u32, topic_hash: u32, wanted: &PartitionRequest) -> u32 {
-        let new = Entry::new(
-            topic,
-            wanted.partition,
-            &wanted.params,
-            as_slot(self.order.len()),
-        );
+        let new = Entry::new(topic, wanted.partition, &wanted.params, as_number(self.order.len()));
         let slot = if let Some(free) = self.entries.get_mut(self.free_entry as usize) {
             let slot = self.free_entry;
             self.free_entry = free.position;
@@ -236,99 +150,27 @@ impl PartitionTable {
             slot
         } else {
             self.entries.push(new);
-            as_slot(self.entries.len() - 1)
+            as_number(self.entries.len() - 1)
         };
         self.order.push(slot);
-        if let Some(topic) = self.topics.get_mut(topic as usize) {
-            topic.entries += 1;
+        if let Some(topic) = self.topics.get_mut(topic) {
+            topic.partitions += 1;
         }
         let hash = slot_hash(&self.hasher, topic_hash, wanted.partition);
         let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
-        self.index
-            .insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+        self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
         slot
-    }
-
-    /// A topic with this key, whatever its name was resolved to.
-    fn find_topic(&self, key: Key<'_>, hash: u32) -> Option<u32> {
-        let is_it = |&number: &u32| self.topic(number).is_some_and(|topic| key.matches(topic));
-        self.topic_index.find(spread(hash), is_it).copied()
-    }
-
-    /// The number of the topic with this key and the name that the metadata gives it now.
-    fn intern(&mut self, key: Key<'_>, hash: u32, names: &impl TopicNames) -> u32 {
-        match key {
-            Key::Id(id) => self.intern_named(id, names.topic_name(id), hash),
-            Key::Name(name) => match self.find_topic(key, hash) {
-                Some(number) => number,
-                None => self.intern_new(TopicId::ZERO, Some(TopicName::from(name)), hash),
-            },
-        }
-    }
-
-    fn intern_named(&mut self, id: TopicId, name: Option<TopicName>, hash: u32) -> u32 {
-        let topics = &self.topics;
-        let is_it = |&number: &u32| {
-            topics
-                .get(number as usize)
-                .is_some_and(|topic| topic.id == id && topic.name == name)
-        };
-        match self.topic_index.find(spread(hash), is_it) {
-            Some(&number) => number,
-            None => self.intern_new(id, name, hash),
-        }
-    }
-
-    fn intern_new(&mut self, id: TopicId, name: Option<TopicName>, hash: u32) -> u32 {
-        let is_nameless = name.is_none();
-        let mut topic = Topic {
-            id,
-            name,
-            hash,
-            entries: 0,
-            is_listed: is_nameless,
-            watch: UNWATCHED,
-        };
-        let mut was_listed = false;
-        let number = match self.free_topics.pop() {
-            Some(number) => {
-                if let Some(free) = self.topics.get_mut(number as usize) {
-                    was_listed = free.is_listed;
-                    topic.is_listed |= was_listed;
-                    *free = topic;
-                }
-                number
-            }
-            None => {
-                self.topics.push(topic);
-                as_slot(self.topics.len() - 1)
-            }
-        };
-        if is_nameless && !was_listed {
-            self.nameless.push(number);
-        }
-        let topics = &self.topics;
-        self.topic_index
-            .insert_unique(spread(hash), number, |&number| {
-                topics
-                    .get(number as usize)
-                    .map_or(0, |topic| spread(topic.hash))
-            });
-        number
     }
 
     /// Appends a partition of an exported session; it must not be there.
     pub(super) fn push_state(&mut self, state: &PartitionState) {
         let key = match &state.topic {
-            Some(name) if !self.uses_topic_ids => Key::Name(name),
+            Some(name) if !self.uses_topic_ids() => Key::Name(name),
             _ => Key::Id(state.topic_id),
         };
         let hash = key.hash(&self.hasher);
-        let topic = self.intern_named(state.topic_id, state.topic.clone(), hash);
-        let wanted = PartitionRequest {
-            partition: state.partition,
-            params: state.params,
-        };
+        let topic = self.topics.intern_named(state.topic_id, state.topic.clone(), hash);
+        let wanted = PartitionRequest { partition: state.partition, params: state.params };
         let slot = self.append(topic, hash, &wanted);
         if let Some(entry) = self.entries.get_mut(slot as usize) {
             entry.set_reported(state.reported);
@@ -357,8 +199,8 @@ impl PartitionTable {
     /// Removes what the request forgets; what is not there is passed over.
     pub(super) fn remove_all(&mut self, request: &FetchRequest<'_>, delta: &mut TableDelta) {
         for topic in request.forgotten {
-            let key = Key::new(self.uses_topic_ids, topic.id, topic.name);
-            let Some(number) = self.find_topic(key, key.hash(&self.hasher)) else {
+            let key = Key::new(self.uses_topic_ids(), topic.id, topic.name);
+            let Some(number) = self.find_topic(key) else {
                 continue;
             };
             for &partition in topic.partitions {
@@ -368,16 +210,13 @@ impl PartitionTable {
     }
 
     fn remove(&mut self, topic: u32, partition: i32, delta: &mut TableDelta) {
-        let Some(hash) = self.topic(topic).map(|topic| topic.hash) else {
-            return;
-        };
+        let Some(hash) = self.topic(topic).map(|topic| topic.hash) else { return };
         let hash = slot_hash(&self.hasher, hash, partition);
-        let (entries, topics, ids) = (&self.entries, &self.topics, self.uses_topic_ids);
-        let is_it = |&slot: &u32| is_at(entries, topics, ids, slot, topic, partition);
+        let (entries, topics) = (&self.entries, &self.topics);
+        let is_it = |&slot: &u32| is_at(entries, topics, slot, topic, partition);
         if let Ok(found) = self.index.find_entry(hash, is_it) {
             let (slot, _) = found.remove();
             self.retire(slot, delta);
-            self.pack_if_sparse();
         }
     }
 
@@ -392,60 +231,42 @@ impl PartitionTable {
         }
         entry.free(self.free_entry);
         self.free_entry = slot;
-        if let Some(used) = self.topics.get_mut(topic as usize) {
-            used.entries -= 1;
-            if used.entries == 0 {
+        if let Some(used) = self.topics.get_mut(topic) {
+            used.partitions -= 1;
+            if used.partitions == 0 {
                 delta.emptied.push(topic);
             }
         }
     }
 
-    /// Frees the number of a topic that has no entries.
+    /// Frees the number of a topic that has no partitions.
     pub(super) fn release_topic(&mut self, number: u32) {
-        let Some(topic) = self.topics.get_mut(number as usize) else {
-            return;
-        };
-        let hash = spread(topic.hash);
-        if let Ok(found) = self.topic_index.find_entry(hash, |&other| other == number) {
-            found.remove();
-            topic.name = None;
-            self.free_topics.push(number);
-        }
+        self.topics.release(number);
     }
 
-    /// Gives names to the topics that had none and that the metadata has learnt of. O(topics
-    /// without a name).
+    /// Whether there are topics to [`resolve`](Self::resolve).
+    pub(super) const fn has_nameless_topics(&self) -> bool {
+        self.topics.has_nameless()
+    }
+
+    /// Gives names to the topics that had none and that the metadata has learnt of.
     pub(super) fn resolve(&mut self, names: &impl TopicNames) {
-        if self.nameless.is_empty() {
-            return;
-        }
-        let topics = &mut self.topics;
-        self.nameless.retain(|&number| {
-            let Some(topic) = topics.get_mut(number as usize) else {
-                return false;
-            };
-            if topic.entries > 0 && topic.name.is_none() {
-                topic.name = names.topic_name(topic.id);
-            }
-            topic.is_listed = topic.entries > 0 && topic.name.is_none();
-            topic.is_listed
-        });
+        self.topics.resolve(names);
     }
 
     /// Whether most of the memory is held for partitions or topics that are gone.
     pub(super) fn is_sparse(&self) -> bool {
-        let topics = self.topics.len() - self.free_topics.len();
-        self.entries.capacity() > 4 * self.len() + SPARE
-            || self.topics.capacity() > 4 * topics + SPARE
+        let (topics, topic_places) = self.topics.usage();
+        self.entries.capacity() > 4 * self.len() + SPARE || topic_places > 4 * topics + SPARE
     }
 
     /// The same partitions in as little memory as they need, in slots and under topic numbers of
     /// their own.
     pub(super) fn compacted(&self) -> Self {
-        let topics = self.topics.len() - self.free_topics.len();
+        let (topics, _) = self.topics.usage();
         let mut compact = Self {
             hasher: self.hasher.clone(),
-            ..Self::new(self.uses_topic_ids, self.len(), topics, 0)
+            ..Self::new(self.uses_topic_ids(), self.len(), topics, 0)
         };
         for state in self.states() {
             compact.push_state(&state);
@@ -453,34 +274,34 @@ impl PartitionTable {
         compact
     }
 
-    /// Where a partition is.
-    pub(super) fn find(&self, key: Key<'_>, partition: i32) -> Option<Slot> {
-        let topic = self.find_topic(key, key.hash(&self.hasher))?;
-        self.find_in_topic(topic, partition)
+    /// A topic with this key.
+    pub(super) fn find_topic(&self, key: Key<'_>) -> Option<u32> {
+        self.topics.find(key, key.hash(&self.hasher))
+    }
+
+    /// Whether the topic with this number has this key.
+    pub(super) fn is_topic(&self, number: u32, key: Key<'_>) -> bool {
+        self.topics.get(number).is_some_and(|topic| key.matches(topic))
     }
 
     /// Where a partition of this topic is, under whatever name it was resolved to.
     pub(super) fn find_in_topic(&self, topic: u32, partition: i32) -> Option<Slot> {
         let hash = slot_hash(&self.hasher, self.topic(topic)?.hash, partition);
-        let (entries, topics, ids) = (&self.entries, &self.topics, self.uses_topic_ids);
-        let is_it = |&slot: &u32| is_at(entries, topics, ids, slot, topic, partition);
+        let (entries, topics) = (&self.entries, &self.topics);
+        let is_it = |&slot: &u32| is_at(entries, topics, slot, topic, partition);
         self.index.find(hash, is_it).map(|&slot| Slot(slot))
     }
 
     /// The entry in a slot, if one is there.
     #[inline]
     pub(super) fn entry(&self, slot: Slot) -> Option<&Entry> {
-        self.entries
-            .get(slot.as_usize())
-            .filter(|entry| entry.is_live())
+        self.entries.get(slot.as_usize()).filter(|entry| entry.is_live())
     }
 
     /// The entry in a slot, if one is there.
     #[inline]
     pub(super) fn entry_mut(&mut self, slot: Slot) -> Option<&mut Entry> {
-        self.entries
-            .get_mut(slot.as_usize())
-            .filter(|entry| entry.is_live())
+        self.entries.get_mut(slot.as_usize()).filter(|entry| entry.is_live())
     }
 
     /// All entries and free places, by slot.
@@ -490,27 +311,32 @@ impl PartitionTable {
 
     /// One more than the greatest slot.
     pub(super) fn slot_count(&self) -> u32 {
-        as_slot(self.entries.len())
+        as_number(self.entries.len())
     }
 
     pub(super) fn topic(&self, number: u32) -> Option<&Topic> {
-        self.topics.get(number as usize)
+        self.topics.get(number)
     }
 
     pub(super) fn topic_mut(&mut self, number: u32) -> Option<&mut Topic> {
-        self.topics.get_mut(number as usize)
+        self.topics.get_mut(number)
     }
 
-    /// The numbers of the topics in use.
+    /// Topic numbers; some may be free.
     pub(super) fn topic_numbers(&self) -> impl Iterator<Item = u32> + use<> {
-        0..as_slot(self.topics.len())
+        0..self.topics.end()
+    }
+
+    /// Whether two topic numbers are one topic on the wire.
+    pub(super) fn is_same_topic(&self, left: u32, right: u32) -> bool {
+        self.topics.is_same(left, right)
     }
 
     /// The partition in a slot, as a context enumerates it.
     #[inline]
     pub(super) fn partition(&self, slot: Slot) -> Option<FetchPartition<'_>> {
         let entry = self.entry(slot)?;
-        let topic = self.topics.get(entry.topic() as usize)?;
+        let topic = self.topics.get(entry.topic())?;
         Some(FetchPartition {
             slot,
             topic_id: topic.id,
@@ -525,35 +351,28 @@ impl PartitionTable {
         &self.order
     }
 
-    /// Moves an entry to the end of the order. O(1), amortised over the packing.
+    /// Moves an entry to the end of the order. O(1); [`pack`](Self::pack) has to follow.
     #[inline]
     pub(super) fn move_to_end(&mut self, slot: Slot) {
-        let end = as_slot(self.order.len());
-        let Some(entry) = self.entries.get_mut(slot.as_usize()) else {
-            return;
-        };
+        let end = as_number(self.order.len());
+        let Some(entry) = self.entries.get_mut(slot.as_usize()) else { return };
         if let Some(place) = self.order.get_mut(entry.position as usize) {
             *place = NIL;
             entry.position = end;
             self.order.push(slot.0);
         }
-        self.pack_if_sparse();
     }
 
-    fn pack_if_sparse(&mut self) {
+    /// Packs the order if there are more holes than entries, which keeps it O(1) for each.
+    pub(super) fn pack(&mut self) {
         let live = self.index.len();
-        if self.order.len() > live + live / 2 + 16 {
-            self.pack();
+        if self.order.len() <= 2 * live + SPARE {
+            return;
         }
-    }
-
-    fn pack(&mut self) {
         let mut end = 0;
         let entries = &mut self.entries;
         self.order.retain(|&slot| {
-            let Some(entry) = entries.get_mut(slot as usize) else {
-                return false;
-            };
+            let Some(entry) = entries.get_mut(slot as usize) else { return false };
             entry.position = end;
             end += 1;
             true
@@ -561,24 +380,24 @@ impl PartitionTable {
     }
 
     /// Keeps the partitions of these reads, in their order, and what they report; a partition
-    /// that is read twice counts at its first place with its last values.
-    pub(super) fn keep_reported(&mut self, reads: &[PartitionRead]) {
-        let in_order = self.order.len() == reads.len()
-            && self
-                .order
-                .iter()
-                .zip(reads)
-                .all(|(&slot, read)| read.slot() == Slot(slot));
-        if !in_order {
-            self.reorder(reads);
-        }
-        for read in reads {
-            if let Some(entry) = self.entry_mut(read.slot()) {
-                entry.set_reported(super::inclusion::Reported {
+    /// that is read twice counts at its first place with its last values. All of them are included
+    /// in the answer.
+    pub(super) fn keep_reported(&mut self, reads: &mut [PartitionRead]) {
+        let mut is_in_order = self.order.len() == reads.len();
+        for (place, read) in reads.iter_mut().enumerate() {
+            let slot = read.slot();
+            is_in_order &= self.order.get(place) == Some(&slot.0);
+            let entry = self.entry_mut(slot);
+            read.set_included(entry.is_some());
+            if let Some(entry) = entry {
+                entry.set_reported(Reported {
                     high_watermark: read.high_watermark(),
                     log_start_offset: read.log_start_offset(),
                 });
             }
+        }
+        if !is_in_order {
+            self.reorder(reads);
         }
     }
 
@@ -588,7 +407,7 @@ impl PartitionTable {
             entry.position = NIL;
         }
         for read in reads {
-            let place = as_slot(self.order.len());
+            let place = as_number(self.order.len());
             let Some(entry) = self.entry_mut(read.slot()) else {
                 continue;
             };
@@ -607,9 +426,7 @@ impl PartitionTable {
         let mut unread = Vec::new();
         let entries = &self.entries;
         self.index.retain(|&mut slot| {
-            let is_read = entries
-                .get(slot as usize)
-                .is_some_and(|entry| entry.position != NIL);
+            let is_read = entries.get(slot as usize).is_some_and(|entry| entry.position != NIL);
             if !is_read {
                 unread.push(slot);
             }
@@ -627,38 +444,18 @@ impl PartitionTable {
     }
 }
 
-/// Whether two entries' topics are one on the wire: one id, or without ids one name.
-pub(super) fn is_same_topic(table: &PartitionTable, left: u32, right: u32) -> bool {
-    left == right
-        || (table.uses_topic_ids
-            && table.topic(left).map(Topic::id) == table.topic(right).map(Topic::id))
-}
-
 /// Whether the entry in a slot is this partition of this topic, whatever names they have.
 #[inline]
-fn is_at(
-    entries: &[Entry],
-    topics: &[Topic],
-    uses_topic_ids: bool,
-    slot: u32,
-    topic: u32,
-    partition: i32,
-) -> bool {
-    let Some(entry) = entries.get(slot as usize) else {
-        return false;
-    };
-    let id = |number: u32| topics.get(number as usize).map(|topic| topic.id);
-    entry.partition == partition
-        && (entry.topic() == topic || (uses_topic_ids && id(entry.topic()) == id(topic)))
+fn is_at(entries: &[Entry], topics: &TopicTable, slot: u32, topic: u32, partition: i32) -> bool {
+    let Some(entry) = entries.get(slot as usize) else { return false };
+    entry.partition == partition && topics.is_same(entry.topic(), topic)
 }
 
-fn rehash(entries: &[Entry], topics: &[Topic], hasher: &FixedState, slot: u32) -> u64 {
+fn rehash(entries: &[Entry], topics: &TopicTable, hasher: &FixedState, slot: u32) -> u64 {
     entries
         .get(slot as usize)
-        .and_then(|entry| Some((topics.get(entry.topic() as usize)?, entry.partition)))
-        .map_or(0, |(topic, partition)| {
-            slot_hash(hasher, topic.hash, partition)
-        })
+        .and_then(|entry| Some((topics.get(entry.topic())?, entry.partition)))
+        .map_or(0, |(topic, partition)| slot_hash(hasher, topic.hash, partition))
 }
 
 #[inline]
@@ -666,19 +463,11 @@ fn slot_hash(hasher: &FixedState, topic_hash: u32, partition: i32) -> u64 {
     hasher.hash_one(u64::from(topic_hash) << 32 | u64::from(partition.cast_unsigned()))
 }
 
-/// The 32 bits that a topic keeps of its hash, over the 64 that a table wants.
-fn spread(topic_hash: u32) -> u64 {
-    u64::from(topic_hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// A length as a slot. Tables cannot outgrow it: a request is at most 2^31 bytes and names a
-/// partition with 16, and a session's growth is limited to 2^27.
-fn as_slot(len: usize) -> u32 {
-    debug_assert!(len < TOPIC_LIMIT);
+/// A length as a slot, a topic's number or a count; see [`PartitionTable`] for why it fits.
+#[allow(clippy::cast_possible_truncation, reason = "nothing here can grow so far")]
+pub(super) const fn as_number(len: usize) -> u32 {
     len as u32
 }
 
-const TOPIC_LIMIT: usize = (1 << 30) - 1;
-
 /// How many unused places a table may keep whatever its size.
-const SPARE: usize = 64;
+const SPARE: usize = 16;

@@ -6,7 +6,7 @@ use core::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-use super::table::NIL;
+use super::table::{NIL, as_number};
 use crate::topic::{TopicId, TopicName};
 
 /// Topics, and for each the sessions that hold partitions of it.
@@ -53,12 +53,7 @@ const fn mask_of(partition: i32) -> u64 {
 impl WatchIndex {
     pub(super) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
-        Self {
-            topics: Vec::new(),
-            free: Vec::new(),
-            index: HashTable::new(),
-            hasher,
-        }
+        Self { topics: Vec::new(), free: Vec::new(), index: HashTable::new(), hasher }
     }
 
     /// Lists a topic of a session. The pair that comes back is what [`cover`](Self::cover) and
@@ -70,30 +65,21 @@ impl WatchIndex {
         let number = if let Some(&number) = self.index.find(hash, is_it) {
             number
         } else {
-            let number = self.free.pop().unwrap_or(self.topics.len() as u32);
+            let number = self.free.pop().unwrap_or_else(|| as_number(self.topics.len()));
             self.index.insert_unique(hash, number, |&number| {
-                topics
-                    .get(number as usize)
-                    .map_or(0, |topic| topic.key.hash(hasher))
+                topics.get(number as usize).map_or(0, |topic| topic.key.hash(hasher))
             });
-            let new = WatchedTopic {
-                key,
-                watchers: Vec::new(),
-            };
+            let new = WatchedTopic { key, watchers: Vec::new() };
             match self.topics.get_mut(number as usize) {
                 Some(topic) => *topic = new,
                 None => self.topics.push(new),
             }
             number
         };
-        let watcher = Watcher {
-            session,
-            topic,
-            mask: 0,
-        };
+        let watcher = Watcher { session, topic, mask: 0 };
         let place = self.topics.get_mut(number as usize).map_or(NIL, |it| {
             it.watchers.push(watcher);
-            it.watchers.len() as u32 - 1
+            as_number(it.watchers.len()) - 1
         });
         (number, place)
     }
@@ -120,47 +106,49 @@ impl WatchIndex {
                 self.free.push(number);
             }
         }
-        self.topics
-            .get(number as usize)?
-            .watchers
-            .get(place as usize)
-            .copied()
+        self.topics.get(number as usize)?.watchers.get(place as usize).copied()
     }
 
-    /// The sessions that may hold this partition of the topic with this id.
-    pub(super) fn by_id(&self, id: TopicId, partition: i32) -> impl Iterator<Item = Watcher> {
-        let is_it = |key: &WatchKey| matches!(key, WatchKey::Id(other) if *other == id);
-        covering(
-            self.watchers(self.hasher.hash_one(id.as_u128()), is_it),
-            partition,
-        )
-    }
-
-    /// The sessions that may hold this partition of the topic with this name.
-    pub(super) fn by_name<'a>(
+    /// The sessions that may hold a partition: those by its topic's id, those by its name.
+    pub(super) fn watchers<'a>(
         &'a self,
-        name: &str,
-        partition: i32,
+        sought: &Sought<'_>,
     ) -> impl Iterator<Item = Watcher> + use<'a> {
-        let is_it = |key: &WatchKey| matches!(key, WatchKey::Name(other) if &**other == name);
-        covering(self.watchers(self.hasher.hash_one(name), is_it), partition)
+        let by_id = self.find(sought.id_hash, |key| match key {
+            WatchKey::Id(id) => *id == sought.id,
+            WatchKey::Name(_) => false,
+        });
+        let by_name = self.find(sought.name_hash, |key| match key {
+            WatchKey::Id(_) => false,
+            WatchKey::Name(name) => **name == *sought.name,
+        });
+        let mask = mask_of(sought.partition);
+        by_id.iter().chain(by_name).filter(move |it| it.mask & mask != 0).copied()
     }
 
-    fn watchers(&self, hash: u64, is_it: impl Fn(&WatchKey) -> bool) -> &[Watcher] {
+    fn find(&self, hash: u64, is_it: impl Fn(&WatchKey) -> bool) -> &[Watcher] {
         let topic = |&number: &u32| self.topics.get(number as usize);
-        let found = self.index.find(hash, |number| {
-            topic(number).is_some_and(|it| is_it(&it.key))
-        });
+        let found = self.index.find(hash, |number| topic(number).is_some_and(|it| is_it(&it.key)));
         found.and_then(topic).map_or(&[], |it| &it.watchers)
     }
 }
 
-fn covering(watchers: &[Watcher], partition: i32) -> impl Iterator<Item = Watcher> {
-    let mask = mask_of(partition);
-    watchers
-        .iter()
-        .filter(move |watcher| watcher.mask & mask != 0)
-        .copied()
+/// A partition whose sessions are sought, hashed once for all shards.
+#[derive(Debug)]
+pub(super) struct Sought<'a> {
+    id: TopicId,
+    id_hash: u64,
+    name: &'a str,
+    name_hash: u64,
+    pub(super) partition: i32,
+}
+
+impl<'a> Sought<'a> {
+    pub(super) fn new(id: TopicId, name: &'a str, partition: i32, seed: u64) -> Self {
+        let hasher = FixedState::with_seed(seed);
+        let (id_hash, name_hash) = (hasher.hash_one(id.as_u128()), hasher.hash_one(name));
+        Self { id, id_hash, name, name_hash, partition }
+    }
 }
 
 impl WatchKey {

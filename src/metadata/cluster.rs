@@ -49,10 +49,7 @@ impl ClusterImage {
     /// The first [`ImageError`] that is met; the image is then as it was.
     pub fn apply(&mut self, delta: &ImageDelta) -> Result<ImageChanges, ImageError> {
         if delta.offset < self.offset {
-            return Err(ImageError::OffsetGoesBack {
-                offset: delta.offset,
-                image: self.offset,
-            });
+            return Err(ImageError::OffsetGoesBack { offset: delta.offset, image: self.offset });
         }
         let mut next = self.clone();
         let mut touched = Touched::default();
@@ -77,25 +74,19 @@ impl ClusterImage {
 
     /// Every registered broker with its rack, in the order of their ids.
     pub fn brokers(&self) -> impl Iterator<Item = (i32, Option<&str>)> {
-        self.brokers
-            .iter()
-            .map(|(&broker, rack)| (broker, rack.as_deref()))
+        self.brokers.iter().map(|(&broker, rack)| (broker, rack.as_deref()))
     }
 
     fn change(&mut self, change: &Change, touched: &mut Touched) -> Result<(), ImageError> {
         match change {
             Change::CreateTopic { id, name } => self.create_topic(*id, name, touched),
             Change::DeleteTopic { id } => self.delete_topic(*id, touched),
-            Change::AddPartition {
-                id,
-                partition,
-                replicas,
-            } => self.add_partition(*id, *partition, replicas, touched),
-            Change::SetReplicas {
-                id,
-                partition,
-                replicas,
-            } => self.set_replicas(*id, *partition, replicas, touched),
+            Change::AddPartition { id, partition, replicas } => {
+                self.add_partition(*id, *partition, replicas, touched)
+            }
+            Change::SetReplicas { id, partition, replicas } => {
+                self.set_replicas(*id, *partition, replicas, touched)
+            }
             Change::RegisterBroker { broker, rack } => {
                 self.register_broker(*broker, rack.as_ref(), touched)
             }
@@ -116,11 +107,7 @@ impl ClusterImage {
             return Err(ImageError::EmptyTopicName { id });
         }
         if let Some(&existing) = self.ids.get(name) {
-            return Err(ImageError::TopicExists {
-                name: name.clone(),
-                id,
-                existing,
-            });
+            return Err(ImageError::TopicExists { name: name.clone(), id, existing });
         }
         if let Some(topic) = self.topics.get(&id) {
             return Err(ImageError::TopicIdInUse {
@@ -130,22 +117,14 @@ impl ClusterImage {
             });
         }
         self.ids.insert_mut(name.clone(), id);
-        self.topics.insert_mut(
-            id,
-            Topic {
-                name: name.clone(),
-                partitions: VectorSync::new_sync(),
-            },
-        );
+        self.topics
+            .insert_mut(id, Topic { name: name.clone(), partitions: VectorSync::new_sync() });
         touched.topics.insert(id);
         Ok(())
     }
 
     fn delete_topic(&mut self, id: TopicId, touched: &mut Touched) -> Result<(), ImageError> {
-        let topic = self
-            .topics
-            .get(&id)
-            .ok_or(ImageError::UnknownTopic { id })?;
+        let topic = self.topics.get(&id).ok_or(ImageError::UnknownTopic { id })?;
         self.ids.remove_mut(&topic.name);
         self.topics.remove_mut(&id);
         touched.topics.insert(id);
@@ -159,17 +138,10 @@ impl ClusterImage {
         replicas: &Arc<[i32]>,
         touched: &mut Touched,
     ) -> Result<(), ImageError> {
-        let topic = self
-            .topics
-            .get_mut(&id)
-            .ok_or(ImageError::UnknownTopic { id })?;
+        let topic = self.topics.get_mut(&id).ok_or(ImageError::UnknownTopic { id })?;
         let next = topic.count();
         if partition != next || next == i32::MAX {
-            return Err(ImageError::NotNextPartition {
-                id,
-                partition,
-                next,
-            });
+            return Err(ImageError::NotNextPartition { id, partition, next });
         }
         check_replicas(id, partition, replicas)?;
         topic.partitions.push_back_mut(Arc::clone(replicas));
@@ -184,19 +156,11 @@ impl ClusterImage {
         replicas: &Arc<[i32]>,
         touched: &mut Touched,
     ) -> Result<(), ImageError> {
-        let topic = self
-            .topics
-            .get_mut(&id)
-            .ok_or(ImageError::UnknownTopic { id })?;
+        let topic = self.topics.get_mut(&id).ok_or(ImageError::UnknownTopic { id })?;
         let count = topic.count();
-        let slot = usize::try_from(partition)
-            .ok()
-            .and_then(|index| topic.partitions.get_mut(index));
-        let slot = slot.ok_or(ImageError::UnknownPartition {
-            id,
-            partition,
-            count,
-        })?;
+        let slot =
+            usize::try_from(partition).ok().and_then(|index| topic.partitions.get_mut(index));
+        let slot = slot.ok_or(ImageError::UnknownPartition { id, partition, count })?;
         check_replicas(id, partition, replicas)?;
         if slot != replicas {
             *slot = Arc::clone(replicas);
@@ -232,15 +196,8 @@ impl ClusterImage {
 /// elsewhere than on brokers.
 fn check_replicas(id: TopicId, partition: i32, replicas: &[i32]) -> Result<(), ImageError> {
     let mut seen = BTreeSet::new();
-    match replicas
-        .iter()
-        .find(|&&broker| broker < 0 || !seen.insert(broker))
-    {
-        Some(&broker) => Err(ImageError::InvalidReplica {
-            id,
-            partition,
-            broker,
-        }),
+    match replicas.iter().find(|&&broker| broker < 0 || !seen.insert(broker)) {
+        Some(&broker) => Err(ImageError::InvalidReplica { id, partition, broker }),
         None => Ok(()),
     }
 }
@@ -257,10 +214,7 @@ impl Touched {
         let mut changes = ImageChanges::default();
         for id in self.topics {
             let named = |image: &ClusterImage| {
-                image.topics.get(&id).map(|topic| ChangedTopic {
-                    id,
-                    name: topic.name.clone(),
-                })
+                image.topics.get(&id).map(|topic| ChangedTopic { id, name: topic.name.clone() })
             };
             match (named(before), named(after)) {
                 (Some(before), Some(after)) if before == after => changes.changed.push(after),
@@ -272,9 +226,7 @@ impl Touched {
             }
         }
         changes.racks.extend(
-            self.brokers
-                .into_iter()
-                .filter(|&broker| before.rack(broker) != after.rack(broker)),
+            self.brokers.into_iter().filter(|&broker| before.rack(broker) != after.rack(broker)),
         );
         changes
     }
@@ -286,9 +238,7 @@ impl Partitions for Topic {
     }
 
     fn replicas(&self, partition: i32) -> Option<&[i32]> {
-        self.partitions
-            .get(usize::try_from(partition).ok()?)
-            .map(|replicas| &**replicas)
+        self.partitions.get(usize::try_from(partition).ok()?).map(|replicas| &**replicas)
     }
 }
 
@@ -299,9 +249,7 @@ impl MetadataImage for ClusterImage {
     }
 
     fn topic_by_id(&self, id: TopicId) -> Option<TopicView<'_>> {
-        self.topics
-            .get(&id)
-            .map(|topic| TopicView::new(id, &topic.name, topic))
+        self.topics.get(&id).map(|topic| TopicView::new(id, &topic.name, topic))
     }
 
     fn topic_by_name(&self, name: &str) -> Option<TopicView<'_>> {
@@ -361,10 +309,7 @@ mod tests {
     }
 
     fn topic(id: TopicId, name: &str) -> ChangedTopic {
-        ChangedTopic {
-            id,
-            name: name.into(),
-        }
+        ChangedTopic { id, name: name.into() }
     }
 
     #[test]
@@ -380,10 +325,7 @@ mod tests {
         let image = image();
         for topic in [image.topic_by_id(ORDERS), image.topic_by_name("orders")] {
             let topic = topic.unwrap();
-            assert_eq!(
-                (topic.id(), topic.name(), topic.partition_count()),
-                (ORDERS, "orders", 2)
-            );
+            assert_eq!((topic.id(), topic.name(), topic.partition_count()), (ORDERS, "orders", 2));
             assert_eq!(
                 (topic.replicas(0), topic.replicas(1)),
                 (Some(&[1, 2][..]), Some(&[2, 3][..]))
@@ -391,29 +333,16 @@ mod tests {
             assert_eq!((topic.replicas(2), topic.replicas(-1)), (None, None));
         }
         assert_eq!(image.topic_name(ORDERS).as_deref(), Some("orders"));
-        assert_eq!(
-            (image.rack(1), image.rack(2), image.rack(3)),
-            (Some("north"), None, None)
-        );
-        assert_eq!(
-            image.brokers().collect::<Vec<_>>(),
-            [(1, Some("north")), (2, None)]
-        );
+        assert_eq!((image.rack(1), image.rack(2), image.rack(3)), (Some("north"), None, None));
+        assert_eq!(image.brokers().collect::<Vec<_>>(), [(1, Some("north")), (2, None)]);
         assert_eq!(image.offset(), 10);
     }
 
     #[test]
     fn topics_are_listed_by_name() {
         let mut image = image();
-        image
-            .apply(&delta(11, |d| {
-                d.create_topic(TopicId::from_u128(99), "accounts")
-            }))
-            .unwrap();
-        assert_eq!(
-            image.topics().map(TopicView::name).collect::<Vec<_>>(),
-            ["accounts", "orders"]
-        );
+        image.apply(&delta(11, |d| d.create_topic(TopicId::from_u128(99), "accounts"))).unwrap();
+        assert_eq!(image.topics().map(TopicView::name).collect::<Vec<_>>(), ["accounts", "orders"]);
         assert_eq!(image.topic_count(), 2);
     }
 
@@ -421,28 +350,21 @@ mod tests {
     fn a_topic_may_be_deleted_and_created_anew_under_its_name() {
         let mut image = image();
         let recreate = delta(11, |d| {
-            d.delete_topic(ORDERS)
-                .create_topic(USERS, "orders")
-                .add_partition(USERS, 0, &[3])
+            d.delete_topic(ORDERS).create_topic(USERS, "orders").add_partition(USERS, 0, &[3])
         });
         let changes = image.apply(&recreate).unwrap();
         assert_eq!(changes.deleted(), [topic(ORDERS, "orders")]);
         assert_eq!(changes.created(), [topic(USERS, "orders")]);
         assert_eq!(changes.changed(), []);
         assert!(image.topic_by_id(ORDERS).is_none());
-        assert_eq!(
-            image.topic_by_name("orders").unwrap().replicas(0),
-            Some(&[3][..])
-        );
+        assert_eq!(image.topic_by_name("orders").unwrap().replicas(0), Some(&[3][..]));
     }
 
     #[test]
     fn an_id_that_moves_to_another_name_counts_as_deleted_and_created() {
         let mut image = image();
         let changes = image
-            .apply(&delta(11, |d| {
-                d.delete_topic(ORDERS).create_topic(ORDERS, "users")
-            }))
+            .apply(&delta(11, |d| d.delete_topic(ORDERS).create_topic(ORDERS, "users")))
             .unwrap();
         assert_eq!(changes.deleted(), [topic(ORDERS, "orders")]);
         assert_eq!(changes.created(), [topic(ORDERS, "users")]);
@@ -452,22 +374,12 @@ mod tests {
     #[test]
     fn partitions_added_and_replicas_moved_change_a_topic() {
         let mut image = image();
-        let changes = image
-            .apply(&delta(11, |d| d.add_partition(ORDERS, 2, &[1])))
-            .unwrap();
+        let changes = image.apply(&delta(11, |d| d.add_partition(ORDERS, 2, &[1]))).unwrap();
         assert_eq!(changes.changed(), [topic(ORDERS, "orders")]);
-        let changes = image
-            .apply(&delta(12, |d| d.set_replicas(ORDERS, 0, &[2, 1])))
-            .unwrap();
+        let changes = image.apply(&delta(12, |d| d.set_replicas(ORDERS, 0, &[2, 1]))).unwrap();
         assert_eq!(changes.changed(), [topic(ORDERS, "orders")]);
-        assert_eq!(
-            changes.created().len() + changes.deleted().len() + changes.racks().len(),
-            0
-        );
-        assert_eq!(
-            image.topic_by_id(ORDERS).unwrap().replicas(0),
-            Some(&[2, 1][..])
-        );
+        assert_eq!(changes.created().len() + changes.deleted().len() + changes.racks().len(), 0);
+        assert_eq!(image.topic_by_id(ORDERS).unwrap().replicas(0), Some(&[2, 1][..]));
         assert_eq!(image.topic_by_id(ORDERS).unwrap().partition_count(), 3);
     }
 
@@ -492,8 +404,7 @@ mod tests {
         let mut image = image();
         let changes = image
             .apply(&delta(11, |d| {
-                d.register_broker(1, Some("south"))
-                    .register_broker(2, Some("north"))
+                d.register_broker(1, Some("south")).register_broker(2, Some("north"))
             }))
             .unwrap();
         assert_eq!(changes.racks(), [1, 2]);
@@ -509,15 +420,11 @@ mod tests {
         let before = image.clone();
         image
             .apply(&delta(11, |d| {
-                d.set_replicas(ORDERS, 1, &[9])
-                    .register_broker(1, Some("south"))
+                d.set_replicas(ORDERS, 1, &[9]).register_broker(1, Some("south"))
             }))
             .unwrap();
         image.apply(&delta(12, |d| d.delete_topic(ORDERS))).unwrap();
-        assert_eq!(
-            before.topic_by_name("orders").unwrap().replicas(1),
-            Some(&[2, 3][..])
-        );
+        assert_eq!(before.topic_by_name("orders").unwrap().replicas(1), Some(&[2, 3][..]));
         assert_eq!((before.rack(1), before.offset()), (Some("north"), 10));
     }
 
@@ -528,15 +435,9 @@ mod tests {
 
     #[test]
     fn a_delta_to_an_earlier_offset_is_refused() {
-        let back = ImageError::OffsetGoesBack {
-            offset: 9,
-            image: 10,
-        };
+        let back = ImageError::OffsetGoesBack { offset: 9, image: 10 };
         assert_eq!(image().apply(&ImageDelta::new(9)), Err(back));
-        assert_eq!(
-            image().apply(&ImageDelta::new(10)),
-            Ok(ImageChanges::default())
-        );
+        assert_eq!(image().apply(&ImageDelta::new(10)), Ok(ImageChanges::default()));
     }
 
     #[test]
@@ -550,11 +451,7 @@ mod tests {
             refusal(|d| d.create_topic(USERS, "")),
             ImageError::EmptyTopicName { id: USERS }
         );
-        let exists = ImageError::TopicExists {
-            name: "orders".into(),
-            id: USERS,
-            existing: ORDERS,
-        };
+        let exists = ImageError::TopicExists { name: "orders".into(), id: USERS, existing: ORDERS };
         assert_eq!(refusal(|d| d.create_topic(USERS, "orders")), exists);
         let in_use = ImageError::TopicIdInUse {
             id: ORDERS,
@@ -573,51 +470,26 @@ mod tests {
         let id = ORDERS;
         for partition in [i32::MIN, -1, 0, 1, 3, i32::MAX] {
             let error = refusal(|d| d.add_partition(id, partition, &[1]));
-            assert_eq!(
-                error,
-                ImageError::NotNextPartition {
-                    id,
-                    partition,
-                    next: 2
-                }
-            );
+            assert_eq!(error, ImageError::NotNextPartition { id, partition, next: 2 });
         }
         for partition in [i32::MIN, -1, 2, i32::MAX] {
             let error = refusal(|d| d.set_replicas(id, partition, &[1]));
-            assert_eq!(
-                error,
-                ImageError::UnknownPartition {
-                    id,
-                    partition,
-                    count: 2
-                }
-            );
+            assert_eq!(error, ImageError::UnknownPartition { id, partition, count: 2 });
         }
     }
 
     #[test]
     fn brokers_that_cannot_be_or_are_not_there_are_refused() {
         let id = ORDERS;
-        let twice = ImageError::InvalidReplica {
-            id,
-            partition: 1,
-            broker: 1,
-        };
+        let twice = ImageError::InvalidReplica { id, partition: 1, broker: 1 };
         assert_eq!(refusal(|d| d.set_replicas(id, 1, &[1, 4, 1])), twice);
-        let negative = ImageError::InvalidReplica {
-            id,
-            partition: 2,
-            broker: -4,
-        };
+        let negative = ImageError::InvalidReplica { id, partition: 2, broker: -4 };
         assert_eq!(refusal(|d| d.add_partition(id, 2, &[1, -4])), negative);
         assert_eq!(
             refusal(|d| d.register_broker(-1, None)),
             ImageError::NegativeBrokerId { broker: -1 }
         );
-        assert_eq!(
-            refusal(|d| d.unregister_broker(3)),
-            ImageError::UnknownBroker { broker: 3 }
-        );
+        assert_eq!(refusal(|d| d.unregister_broker(3)), ImageError::UnknownBroker { broker: 3 });
     }
 
     #[test]
@@ -629,24 +501,14 @@ mod tests {
                 .register_broker(1, None)
                 .unregister_broker(77)
         });
-        assert_eq!(
-            image.apply(&bad),
-            Err(ImageError::UnknownBroker { broker: 77 })
-        );
-        assert_eq!(
-            image.topics().map(TopicView::id).collect::<Vec<_>>(),
-            [ORDERS]
-        );
+        assert_eq!(image.apply(&bad), Err(ImageError::UnknownBroker { broker: 77 }));
+        assert_eq!(image.topics().map(TopicView::id).collect::<Vec<_>>(), [ORDERS]);
         assert_eq!((image.rack(1), image.offset()), (Some("north"), 10));
     }
 
     #[test]
     fn errors_and_images_are_readable() {
-        let error = ImageError::TopicExists {
-            name: "orders".into(),
-            id: USERS,
-            existing: ORDERS,
-        };
+        let error = ImageError::TopicExists { name: "orders".into(), id: USERS, existing: ORDERS };
         assert_eq!(
             error.to_string(),
             "topic orders exists with the id AAAAAAAAAAAAAAAAAAAABw, and was to be created with AAAAAAAAAAAAAAAAAAAACA",

@@ -18,47 +18,23 @@ pub struct ImageDelta {
 /// One change to an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    CreateTopic {
-        id: TopicId,
-        name: TopicName,
-    },
-    DeleteTopic {
-        id: TopicId,
-    },
-    AddPartition {
-        id: TopicId,
-        partition: i32,
-        replicas: Arc<[i32]>,
-    },
-    SetReplicas {
-        id: TopicId,
-        partition: i32,
-        replicas: Arc<[i32]>,
-    },
-    RegisterBroker {
-        broker: i32,
-        rack: Option<Arc<str>>,
-    },
-    UnregisterBroker {
-        broker: i32,
-    },
+    CreateTopic { id: TopicId, name: TopicName },
+    DeleteTopic { id: TopicId },
+    AddPartition { id: TopicId, partition: i32, replicas: Arc<[i32]> },
+    SetReplicas { id: TopicId, partition: i32, replicas: Arc<[i32]> },
+    RegisterBroker { broker: i32, rack: Option<Arc<str>> },
+    UnregisterBroker { broker: i32 },
 }
 
 impl ImageDelta {
     /// A delta without changes that leads to `offset`, the offset of its last record in the metadata log.
     pub const fn new(offset: i64) -> Self {
-        Self {
-            offset,
-            changes: Vec::new(),
-        }
+        Self { offset, changes: Vec::new() }
     }
 
     /// Creates a topic without partitions. (Kafka: `TopicRecord`.)
     pub fn create_topic(&mut self, id: TopicId, name: impl Into<TopicName>) -> &mut Self {
-        self.push(Change::CreateTopic {
-            id,
-            name: name.into(),
-        })
+        self.push(Change::CreateTopic { id, name: name.into() })
     }
 
     /// Deletes a topic with its partitions; its name is free again at once. (Kafka: `RemoveTopicRecord`.)
@@ -68,28 +44,17 @@ impl ImageDelta {
 
     /// Adds the topic's next partition, whose number is the count of those there are. (Kafka: `PartitionRecord`.)
     pub fn add_partition(&mut self, id: TopicId, partition: i32, replicas: &[i32]) -> &mut Self {
-        self.push(Change::AddPartition {
-            id,
-            partition,
-            replicas: replicas.into(),
-        })
+        self.push(Change::AddPartition { id, partition, replicas: replicas.into() })
     }
 
     /// Gives a partition these replicas, the preferred leader first. (Kafka: `PartitionChangeRecord`.)
     pub fn set_replicas(&mut self, id: TopicId, partition: i32, replicas: &[i32]) -> &mut Self {
-        self.push(Change::SetReplicas {
-            id,
-            partition,
-            replicas: replicas.into(),
-        })
+        self.push(Change::SetReplicas { id, partition, replicas: replicas.into() })
     }
 
     /// Registers a broker, or registers it anew with another rack. (Kafka: `RegisterBrokerRecord`.)
     pub fn register_broker(&mut self, broker: i32, rack: Option<&str>) -> &mut Self {
-        self.push(Change::RegisterBroker {
-            broker,
-            rack: rack.map(Arc::from),
-        })
+        self.push(Change::RegisterBroker { broker, rack: rack.map(Arc::from) })
     }
 
     /// Takes a broker out of the cluster; partitions may go on naming it as a replica. (Kafka:

@@ -55,11 +55,7 @@ pub struct TopicView<'a> {
 impl<'a> TopicView<'a> {
     /// The topic with this id, name and partitions.
     pub const fn new(id: TopicId, name: &'a str, partitions: &'a dyn Partitions) -> Self {
-        Self {
-            id,
-            name,
-            partitions,
-        }
+        Self { id, name, partitions }
     }
 
     /// The topic's id.
@@ -108,11 +104,7 @@ mod tests {
         assert_eq!(topic.replicas(0), Some(&[1, 2][..]));
         assert_eq!(topic.replicas(1), Some(&[3][..]));
         assert_eq!(
-            (
-                topic.replicas(2),
-                topic.replicas(-1),
-                topic.replicas(i32::MIN)
-            ),
+            (topic.replicas(2), topic.replicas(-1), topic.replicas(i32::MIN)),
             (None, None, None)
         );
         assert_eq!(

@@ -63,9 +63,7 @@ mod tests {
         let table: HashMap<_, _, foldhash::fast::FixedState> = [entry].into_iter().collect();
         assert!(knows_orders_alone(&tree));
         assert!(knows_orders_alone(&table));
-        assert!(knows_orders_alone(
-            &|id| (id == ORDERS).then(|| TopicName::from("orders"))
-        ));
+        assert!(knows_orders_alone(&|id| (id == ORDERS).then(|| TopicName::from("orders"))));
         let object: &dyn TopicNames = &tree;
         assert!(knows_orders_alone(&object));
     }

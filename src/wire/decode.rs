@@ -83,17 +83,9 @@ impl Preamble {
 /// ));
 /// ```
 pub fn decode_request(mut request: Bytes) -> Result<(RequestHeader, RequestKind), WireError> {
-    let Preamble {
-        api_key,
-        api_version: version,
-        ..
-    } = Preamble::read(&request)?;
+    let Preamble { api_key, api_version: version, .. } = Preamble::read(&request)?;
     guard::check_request(&request, api_key, version)?;
-    let malformed = |reason| WireError::Malformed {
-        api_key,
-        version,
-        reason,
-    };
+    let malformed = |reason| WireError::Malformed { api_key, version, reason };
     let key = ApiKey::try_from(api_key).map_err(|()| WireError::UnsupportedApi { api_key })?;
     let header = RequestHeader::decode(&mut request, key.request_header_version(version))
         .map_err(|error| malformed(reason(&error)))?;
@@ -114,11 +106,8 @@ pub fn decode_fetch_response(
     version: i16,
 ) -> Result<(ResponseHeader, FetchResponse), WireError> {
     guard::check_fetch_response(&response, version)?;
-    let malformed = |reason| WireError::Malformed {
-        api_key: ApiKey::Fetch as i16,
-        version,
-        reason,
-    };
+    let malformed =
+        |reason| WireError::Malformed { api_key: ApiKey::Fetch as i16, version, reason };
     let header_version = ApiKey::Fetch.response_header_version(version);
     let header = ResponseHeader::decode(&mut response, header_version)
         .map_err(|error| malformed(reason(&error)))?;

@@ -12,10 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Vectors of the fetcher's side.
-pub(crate) const SUBJECT: Subject = Subject {
-    folder: "fetch_session_handler",
-    replay,
-};
+pub(crate) const SUBJECT: Subject = Subject { folder: "fetch_session_handler", replay };
 
 const HASH_SEED: u64 = 1;
 
@@ -65,10 +62,7 @@ fn build(
     let expected = metadata(expect, "session_id", "session_epoch")?;
     same("metadata", &expected, &plan.metadata())?;
     let expected = read_list(expect, "to_send", |tuple| parameters(ids, tuple))?;
-    let actual: Vec<_> = plan
-        .to_send()
-        .map(|sent| (identity_of(&sent), sent.params))
-        .collect();
+    let actual: Vec<_> = plan.to_send().map(|sent| (identity_of(&sent), sent.params)).collect();
     same("to_send", &expected, &actual)?;
     let expected = read_list(expect, "to_forget", |tuple| identity(ids, tuple))?;
     let actual: Vec<_> = plan.to_forget().map(identity_of_forgotten).collect();
@@ -78,31 +72,19 @@ fn build(
     same("to_replace", &expected, &actual)?;
     let expected = read_list(expect, "session_partitions", topic_partition)?;
     let all = plan.partitions();
-    let actual: Vec<_> = all
-        .map(|held| (held.topic.to_string(), held.partition))
-        .collect();
+    let actual: Vec<_> = all.map(|held| (held.topic.to_string(), held.partition)).collect();
     same("session_partitions", &expected, &actual)?;
     let expected = expect.boolean("can_use_topic_ids")?;
     same("can_use_topic_ids", &expected, &plan.can_use_topic_ids())?;
 
     let mut expected = BTreeMap::new();
     for (alias, name) in expect.object("session_topic_names")?.entries() {
-        expected.insert(
-            ids.by_alias(alias)?,
-            optional_text(name)?.unwrap_or_default().to_owned(),
-        );
+        expected.insert(ids.by_alias(alias)?, optional_text(name)?.unwrap_or_default().to_owned());
     }
     let listed: Vec<_> = plan.topic_names().collect();
-    let actual: BTreeMap<_, _> = listed
-        .iter()
-        .map(|(id, name)| (*id, name.to_string()))
-        .collect();
+    let actual: BTreeMap<_, _> = listed.iter().map(|(id, name)| (*id, name.to_string())).collect();
     same("session_topic_names", &expected, &actual)?;
-    same(
-        "number of session_topic_names",
-        &expected.len(),
-        &listed.len(),
-    )
+    same("number of session_topic_names", &expected.len(), &listed.len())
 }
 
 fn respond(
@@ -122,10 +104,7 @@ fn respond(
         Ok(AnsweredTopic {
             id: ids.id(id)?,
             name: optional_text(name)?.unwrap_or_default(),
-            partitions: partitions
-                .iter()
-                .map(integer)
-                .collect::<Result<Vec<i32>, String>>()?,
+            partitions: partitions.iter().map(integer).collect::<Result<Vec<i32>, String>>()?,
         })
     })?;
     Ok(session.handle_response(head, topics).is_processable())
@@ -144,10 +123,7 @@ fn same_next(session: &FetcherSession, expect: &Fields<'_>) -> Result<(), String
 }
 
 fn metadata(fields: &Fields<'_>, session_id: &str, epoch: &str) -> Result<FetchMetadata, String> {
-    Ok(FetchMetadata {
-        session_id: fields.integer(session_id)?,
-        epoch: fields.integer(epoch)?,
-    })
+    Ok(FetchMetadata { session_id: fields.integer(session_id)?, epoch: fields.integer(epoch)? })
 }
 
 fn read_list<'a, T>(

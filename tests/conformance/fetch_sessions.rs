@@ -14,21 +14,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Vectors of the broker's side.
-pub(crate) const SUBJECT: Subject = Subject {
-    folder: "fetch_sessions",
-    replay,
-};
+pub(crate) const SUBJECT: Subject = Subject { folder: "fetch_sessions", replay };
 
 /// How many seeds are tried until session ids come in the order that a scenario wants.
 const SEEDS: u64 = 10_000;
 
 fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
     let order = scenario.value("id_order")?.as_array();
-    let order: Vec<&str> = order
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let order: Vec<&str> = order.into_iter().flatten().filter_map(Value::as_str).collect();
     for seed in 0..SEEDS {
         for tracking in [ChangeTracking::Off, ChangeTracking::On] {
             let mut replay = Replay::new(scenario, seed, tracking)?;
@@ -43,9 +36,7 @@ fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
             }
         }
     }
-    Err(format!(
-        "no seed below {SEEDS} gives ids in the order {order:?}"
-    ))
+    Err(format!("no seed below {SEEDS} gives ids in the order {order:?}"))
 }
 
 /// A partition with its topic's id and name.
@@ -108,11 +99,7 @@ impl<'a> Replay<'a> {
 
     fn step(&mut self, op: &str, step: &Fields<'_>, expect: &Fields<'_>) -> Result<(), String> {
         if let Some(deviation) = step.find("deviation") {
-            same(
-                "deviation",
-                &"SESSION_ID_OUT_OF_RANGE",
-                &deviation.as_str().unwrap_or(""),
-            )?;
+            same("deviation", &"SESSION_ID_OUT_OF_RANGE", &deviation.as_str().unwrap_or(""))?;
             self.outcome = Outcome::Deviated;
         }
         let now = || step.integer("now").map(Monotonic::from_millis);
@@ -124,8 +111,7 @@ impl<'a> Replay<'a> {
             }
             "begin" => {
                 let context = self.begin(step, expect, now()?)?;
-                self.contexts
-                    .insert(step.text("context")?.to_owned(), context);
+                self.contexts.insert(step.text("context")?.to_owned(), context);
             }
             "finish" => {
                 let context = self.take_context(step)?;
@@ -144,16 +130,12 @@ impl<'a> Replay<'a> {
 
     fn take_context(&mut self, step: &Fields<'_>) -> Result<FetchContext, String> {
         let label = step.text("context")?;
-        self.contexts
-            .remove(label)
-            .ok_or_else(|| format!("no context {label}"))
+        self.contexts.remove(label).ok_or_else(|| format!("no context {label}"))
     }
 
     fn session(&self, step: &Fields<'_>) -> Result<i32, String> {
         match step.value("session")? {
-            Value::String(label) => self
-                .id_of(label)
-                .ok_or_else(|| format!("no session {label}")),
+            Value::String(label) => self.id_of(label).ok_or_else(|| format!("no session {label}")),
             number => integer(number),
         }
     }
@@ -168,20 +150,11 @@ impl<'a> Replay<'a> {
         let wanted = step.list("partitions")?.iter().map(|tuple| {
             let tuple = columns::<8>(tuple)?;
             let (id, name, partition) = self.identity(&tuple[..3])?;
-            Ok((
-                id,
-                name,
-                PartitionRequest {
-                    partition,
-                    params: params(tuple)?,
-                },
-            ))
+            Ok((id, name, PartitionRequest { partition, params: params(tuple)? }))
         });
         let wanted = wanted.collect::<Result<Vec<_>, String>>()?;
-        let forgotten = step
-            .list("forgotten")?
-            .iter()
-            .map(|tuple| self.identity(columns::<3>(tuple)?));
+        let forgotten =
+            step.list("forgotten")?.iter().map(|tuple| self.identity(columns::<3>(tuple)?));
         let forgotten = forgotten.collect::<Result<Vec<_>, String>>()?;
         let names = step.object("topic_names")?;
         let names = names.entries().map(|(alias, name)| {
@@ -222,9 +195,7 @@ impl<'a> Replay<'a> {
             topics: &topics,
             forgotten: &forgotten,
         };
-        let context = self
-            .cache
-            .begin(&request, &|id| names.get(&id).cloned(), now);
+        let context = self.cache.begin(&request, &|id| names.get(&id).cloned(), now);
         let kind = match context.kind() {
             ContextKind::Full => "full",
             ContextKind::Sessionless => "sessionless",
@@ -246,11 +217,7 @@ impl<'a> Replay<'a> {
             ((it.topic_id, topic, it.partition), it.params)
         });
         same("enumerated", &expected, &visited.collect())?;
-        same(
-            "partition count",
-            &expected.len(),
-            &context.partition_count(),
-        )?;
+        same("partition count", &expected.len(), &context.partition_count())?;
         Ok(context)
     }
 
@@ -258,11 +225,7 @@ impl<'a> Replay<'a> {
         let [id, name, partition] = tuple else {
             return Err(String::from("not an identity"));
         };
-        Ok((
-            self.topic_ids.id(id)?,
-            optional_text(name)?.map(str::to_owned),
-            integer(partition)?,
-        ))
+        Ok((self.topic_ids.id(id)?, optional_text(name)?.map(str::to_owned), integer(partition)?))
     }
 
     fn finish(
@@ -277,61 +240,38 @@ impl<'a> Replay<'a> {
         for tuple in step.list("reads")? {
             let tuple = columns::<9>(tuple)?;
             let (id, name, partition) = self.identity(&tuple[..3])?;
-            let slot =
-                self.cache
-                    .slot(&context, id, name.as_deref().unwrap_or_default(), partition);
+            let name_or_none = name.as_deref().unwrap_or_default();
+            let slot = self.cache.slots(&context).find(id, name_or_none, partition);
             // A partition that was not enumerated has no slot: it cannot even be handed in.
             let Some(slot) = slot else { continue };
             identities.push((id, name, partition));
             let (high_watermark, log_start) = (integer(&tuple[4])?, integer(&tuple[6])?);
-            let error = tuple[3]
-                .as_str()
-                .and_then(|name| name.parse::<ErrorCode>().ok());
+            let error = tuple[3].as_str().and_then(|name| name.parse::<ErrorCode>().ok());
             let read = PartitionRead::new(slot, high_watermark, log_start)
                 .with_error(error.ok_or("unknown error")?)
                 .with_records(integer(&tuple[7])?);
             reads.push(with_extra(read, &tuple[8])?);
         }
         let size = self.cache.response_size(&context, &reads);
-        same(
-            "response size",
-            &expect.integer::<i64>("response_size")?.cast_unsigned(),
-            &size,
-        )?;
+        same("response size", &expect.integer::<i64>("response_size")?.cast_unsigned(), &size)?;
         let answer = match step.integer("throttle_time_ms")? {
-            0 => self
-                .cache
-                .finish(context, &mut reads, &mut self.random, now),
+            0 => self.cache.finish(context, &mut reads, &mut self.random, now),
             throttle => self.cache.throttle(context, throttle),
         };
         let response = expect.object("response")?;
-        same(
-            "response error",
-            &response.text("error")?,
-            &answer.error.name(),
-        )?;
+        same("response error", &response.text("error")?, &answer.error.name())?;
         let throttle: i32 = response.integer("throttle_time_ms")?;
         same("throttle time", &throttle, &answer.throttle_time_ms)?;
         let session = match response.value("session")? {
-            Value::String(label) => *self
-                .labels
-                .entry(label.clone())
-                .or_insert(answer.session_id),
+            Value::String(label) => *self.labels.entry(label.clone()).or_insert(answer.session_id),
             number => integer(number)?,
         };
         same("response session", &session, &answer.session_id)?;
         let expected = response.list("partitions")?.iter();
         let expected = expected.map(|tuple| self.identity(columns::<3>(tuple)?));
         let expected: Vec<Identity> = expected.collect::<Result<_, String>>()?;
-        let included = reads
-            .iter()
-            .zip(identities)
-            .filter(|(read, _)| read.is_included());
-        same(
-            "response partitions",
-            &expected,
-            &included.map(|(_, identity)| identity).collect(),
-        )?;
+        let included = reads.iter().zip(identities).filter(|(read, _)| read.is_included());
+        same("response partitions", &expected, &included.map(|(_, identity)| identity).collect())?;
         response.all_read()
     }
 
@@ -345,17 +285,8 @@ impl<'a> Replay<'a> {
             state.all_read()?;
         }
         let stats = self.cache.stats();
-        same(
-            "totals",
-            &self.totals,
-            &(stats.sessions, stats.partitions, stats.evictions()),
-        )?;
-        let label_of = |id| {
-            self.labels
-                .iter()
-                .find(|&(_, it)| *it == id)
-                .map(|(label, _)| label)
-        };
+        same("totals", &self.totals, &(stats.sessions, stats.partitions, stats.evictions()))?;
+        let label_of = |id| self.labels.iter().find(|&(_, it)| *it == id).map(|(label, _)| label);
         let details: BTreeMap<String, Details> = actual
             .sessions
             .iter()
@@ -379,34 +310,20 @@ impl<'a> Replay<'a> {
     }
 
     fn follow_state(&mut self, state: &Fields<'_>, actual: &CacheState) -> Result<(), String> {
-        self.totals = (
-            state.integer("sessions")?,
-            state.integer("partitions")?,
-            state.integer("evictions")?,
-        );
-        let live: Vec<&str> = state
-            .list("live")?
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
+        self.totals =
+            (state.integer("sessions")?, state.integer("partitions")?, state.integer("evictions")?);
+        let live: Vec<&str> = state.list("live")?.iter().filter_map(Value::as_str).collect();
         self.live.retain(|label, _| live.contains(&label.as_str()));
         for tuple in state.list("created")? {
             let [label, shard, is_privileged, uses_topic_ids] = columns::<4>(tuple)?;
             let id = label.as_str().and_then(|label| self.id_of(label));
-            let session = actual
-                .sessions
-                .iter()
-                .find(|session| Some(session.id) == id);
+            let session = actual.sessions.iter().find(|session| Some(session.id) == id);
             let session = session.ok_or_else(|| format!("{label} was not created"))?;
             let shard: i32 = integer(shard)?;
             same("shard", &shard, &(session.id / self.session_id_range))?;
             let is_follower = session.fetcher == FetcherKind::Follower;
             same("privileged", &is_privileged.as_bool(), &Some(is_follower))?;
-            same(
-                "uses topic ids",
-                &uses_topic_ids.as_bool(),
-                &Some(session.uses_topic_ids),
-            )?;
+            same("uses topic ids", &uses_topic_ids.as_bool(), &Some(session.uses_topic_ids))?;
         }
         for tuple in state.list("changed")? {
             let [label, epoch, size, last_used_ms, partitions] = columns::<5>(tuple)?;
@@ -420,26 +337,11 @@ impl<'a> Replay<'a> {
                     });
                     list.collect::<Result<Vec<_>, String>>()?
                 }
-                _ => self
-                    .live
-                    .get(label)
-                    .map(|it| it.partitions.clone())
-                    .unwrap_or_default(),
+                _ => self.live.get(label).map(|it| it.partitions.clone()).unwrap_or_default(),
             };
-            same(
-                "size",
-                &integer::<i64>(size)?,
-                &i64::try_from(partitions.len()).unwrap_or(-1),
-            )?;
+            same("size", &integer::<i64>(size)?, &i64::try_from(partitions.len()).unwrap_or(-1))?;
             let (epoch, last_used_ms) = (integer(epoch)?, integer(last_used_ms)?);
-            self.live.insert(
-                label.to_owned(),
-                Details {
-                    epoch,
-                    last_used_ms,
-                    partitions,
-                },
-            );
+            self.live.insert(label.to_owned(), Details { epoch, last_used_ms, partitions });
         }
         Ok(())
     }
@@ -449,11 +351,7 @@ fn details(session: &SessionState) -> Details {
     let partitions = session.partitions.iter().map(|it| {
         let topic = it.topic.as_ref().map(|name| name.as_str().to_owned());
         let identity = (it.topic_id, topic, it.partition);
-        (
-            identity,
-            it.reported.high_watermark,
-            it.reported.log_start_offset,
-        )
+        (identity, it.reported.high_watermark, it.reported.log_start_offset)
     });
     Details {
         epoch: session.epoch,

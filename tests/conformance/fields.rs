@@ -14,13 +14,8 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// The fields of `value`, which must be an object.
     pub(crate) fn of(value: &'a Value) -> Result<Self, String> {
-        let object = value
-            .as_object()
-            .ok_or_else(|| format!("not an object: {value}"))?;
-        Ok(Self {
-            object,
-            read: RefCell::default(),
-        })
+        let object = value.as_object().ok_or_else(|| format!("not an object: {value}"))?;
+        Ok(Self { object, read: RefCell::default() })
     }
 
     /// The field `key`, if the object has it.
@@ -38,26 +33,20 @@ impl<'a> Fields<'a> {
     /// The field `key` as a list.
     pub(crate) fn list(&self, key: &str) -> Result<&'a [Value], String> {
         let value = self.value(key)?;
-        let list = value
-            .as_array()
-            .ok_or_else(|| format!("{key} is not a list: {value}"))?;
+        let list = value.as_array().ok_or_else(|| format!("{key} is not a list: {value}"))?;
         Ok(list)
     }
 
     /// The field `key` as text.
     pub(crate) fn text(&self, key: &str) -> Result<&'a str, String> {
         let value = self.value(key)?;
-        value
-            .as_str()
-            .ok_or_else(|| format!("{key} is not text: {value}"))
+        value.as_str().ok_or_else(|| format!("{key} is not text: {value}"))
     }
 
     /// The field `key` as a Boolean.
     pub(crate) fn boolean(&self, key: &str) -> Result<bool, String> {
         let value = self.value(key)?;
-        value
-            .as_bool()
-            .ok_or_else(|| format!("{key} is not a Boolean: {value}"))
+        value.as_bool().ok_or_else(|| format!("{key} is not a Boolean: {value}"))
     }
 
     /// The field `key` as an integer of type `T`.
@@ -73,22 +62,15 @@ impl<'a> Fields<'a> {
     /// The names and values of all fields, for an object that is a map.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let object = self.object;
-        self.read
-            .borrow_mut()
-            .extend(object.keys().map(String::as_str));
+        self.read.borrow_mut().extend(object.keys().map(String::as_str));
         object.iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Fails if a field was never asked for: then the replay leaves something out.
     pub(crate) fn all_read(&self) -> Result<(), String> {
         let read = self.read.borrow();
-        let mut unread = self
-            .object
-            .keys()
-            .filter(|key| !read.contains(key.as_str()));
-        unread
-            .next()
-            .map_or(Ok(()), |key| Err(format!("unknown field {key}")))
+        let mut unread = self.object.keys().filter(|key| !read.contains(key.as_str()));
+        unread.next().map_or(Ok(()), |key| Err(format!("unknown field {key}")))
     }
 }
 
@@ -113,9 +95,7 @@ pub(crate) fn same<T: PartialEq + Debug>(
     if expected == actual {
         return Ok(());
     }
-    Err(format!(
-        "{what}\n  expected {expected:?}\n  actual   {actual:?}"
-    ))
+    Err(format!("{what}\n  expected {expected:?}\n  actual   {actual:?}"))
 }
 
 /// Runs `replay` on each step of a scenario; says in which step it failed and fails on fields that it does not read.

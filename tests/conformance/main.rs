@@ -42,12 +42,7 @@ fn every_scenario_ends_as_in_kafka() {
     }
     let shown = failures.iter().take(SHOWN).map(String::as_str);
     let shown: Vec<_> = shown.collect();
-    assert!(
-        failures.is_empty(),
-        "{} failures, among them\n{}",
-        failures.len(),
-        shown.join("\n")
-    );
+    assert!(failures.is_empty(), "{} failures, among them\n{}", failures.len(), shown.join("\n"));
     for subject in SUBJECTS {
         let tally = tallies.get(subject.folder).copied().unwrap_or_default();
         assert!(tally.replayed > 0, "no vectors of {}", subject.folder);

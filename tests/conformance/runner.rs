@@ -98,11 +98,7 @@ fn replay_file(file: &Path, subject: &Subject, tally: &mut Tally, failures: &mut
             }
             Err(difference) => {
                 tally.failed += 1;
-                failures.push(format!(
-                    "{}:{}: {name}: {difference}",
-                    file.display(),
-                    number + 1
-                ));
+                failures.push(format!("{}:{}: {name}: {difference}", file.display(), number + 1));
             }
         }
     }
@@ -128,15 +124,9 @@ fn replay_line(line: &str, subject: &Subject) -> (String, Result<Outcome, String
 fn vectors_below(path: &Path) -> Vec<PathBuf> {
     if path.is_dir() {
         let entries = sorted_entries(path);
-        return entries
-            .iter()
-            .flat_map(|entry| vectors_below(entry))
-            .collect();
+        return entries.iter().flat_map(|entry| vectors_below(entry)).collect();
     }
-    if path
-        .extension()
-        .is_some_and(|extension| extension == "jsonl")
-    {
+    if path.extension().is_some_and(|extension| extension == "jsonl") {
         return vec![path.to_owned()];
     }
     Vec::new()
@@ -145,9 +135,8 @@ fn vectors_below(path: &Path) -> Vec<PathBuf> {
 fn sorted_entries(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("the folder can be listed").path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be listed").path()).collect();
     paths.sort();
     paths
 }

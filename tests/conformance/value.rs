@@ -14,9 +14,7 @@ impl<'a> TopicIds<'a> {
     pub(crate) fn of(scenario: &Fields<'a>) -> Result<Self, String> {
         let entries = scenario.object("topic_ids")?;
         let ids = entries.entries().map(|(alias, digits)| {
-            let bits = digits
-                .as_str()
-                .and_then(|digits| u128::from_str_radix(digits, 16).ok());
+            let bits = digits.as_str().and_then(|digits| u128::from_str_radix(digits, 16).ok());
             let bits = bits.ok_or_else(|| format!("not a topic id: {digits}"))?;
             Ok((alias, TopicId::from_u128(bits)))
         });
@@ -41,9 +39,7 @@ impl<'a> TopicIds<'a> {
 
 /// The columns of a tuple, which must have exactly `N`.
 pub(crate) fn columns<const N: usize>(tuple: &Value) -> Result<&[Value; N], String> {
-    let columns = tuple
-        .as_array()
-        .and_then(|columns| columns.as_slice().try_into().ok());
+    let columns = tuple.as_array().and_then(|columns| columns.as_slice().try_into().ok());
     columns.ok_or_else(|| format!("not a tuple of {N}: {tuple}"))
 }
 
@@ -66,16 +62,7 @@ pub(crate) fn optional_integer<T: TryFrom<i64>>(value: &Value) -> Result<Option<
 
 /// The five columns of a parameters tuple that follow its identity.
 pub(crate) fn params(columns: &[Value; 8]) -> Result<FetchParams, String> {
-    let [
-        _,
-        _,
-        _,
-        offset,
-        log_start_offset,
-        max_bytes,
-        leader_epoch,
-        last_fetched_epoch,
-    ] = columns;
+    let [_, _, _, offset, log_start_offset, max_bytes, leader_epoch, last_fetched_epoch] = columns;
     Ok(FetchParams {
         fetch_offset: integer(offset)?,
         log_start_offset: integer(log_start_offset)?,

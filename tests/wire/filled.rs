@@ -46,10 +46,7 @@ use uuid::Uuid;
 /// All APIs that are decoded, with their versions.
 pub(crate) fn apis() -> impl Iterator<Item = (ApiKey, i16)> {
     ApiKey::iter().flat_map(|key| {
-        supported_versions(key as i16)
-            .into_iter()
-            .flatten()
-            .map(move |version| (key, version))
+        supported_versions(key as i16).into_iter().flatten().map(move |version| (key, version))
     })
 }
 
@@ -71,9 +68,7 @@ pub(crate) fn encode(header: &RequestHeader, body: &RequestKind) -> Bytes {
     let key = ApiKey::try_from(header.request_api_key).unwrap();
     let version = header.request_api_version;
     let mut bytes = BytesMut::new();
-    header
-        .encode(&mut bytes, key.request_header_version(version))
-        .unwrap();
+    header.encode(&mut bytes, key.request_header_version(version)).unwrap();
     body.encode(&mut bytes, version)
         .unwrap_or_else(|error| panic!("{key:?} v{version}: {error:#}"));
     bytes.freeze()
@@ -159,11 +154,7 @@ fn produce(v: i16) -> ProduceRequest {
     let data = |name| {
         let data = TopicProduceData::default()
             .with_partition_data(vec![partition(0), partition(1).with_records(None)]);
-        if v >= 13 {
-            data.with_topic_id(ID)
-        } else {
-            data.with_name(topic(name))
-        }
+        if v >= 13 { data.with_topic_id(ID) } else { data.with_name(topic(name)) }
     };
     ProduceRequest::default()
         .with_transactional_id(Some(text("txn").into()))
@@ -231,9 +222,7 @@ pub(crate) fn fetch(v: i16) -> FetchRequest {
     }
     if v >= 15 {
         request.with_replica_state(
-            ReplicaState::default()
-                .with_replica_id(1.into())
-                .with_replica_epoch(7),
+            ReplicaState::default().with_replica_id(1.into()).with_replica_epoch(7),
         )
     } else {
         request.with_replica_id(1.into())
@@ -260,9 +249,11 @@ fn list_offsets(v: i16) -> ListOffsetsRequest {
 
 fn metadata(v: i16) -> MetadataRequest {
     let topics = ["foo", "bar"].map(|name| {
-        MetadataRequestTopic::default()
-            .with_name(Some(topic(name)))
-            .with_topic_id(if v >= 10 { ID } else { Uuid::nil() })
+        MetadataRequestTopic::default().with_name(Some(topic(name))).with_topic_id(if v >= 10 {
+            ID
+        } else {
+            Uuid::nil()
+        })
     });
     MetadataRequest::default()
         .with_topics(Some(topics.to_vec()))
@@ -304,13 +295,11 @@ fn offset_fetch(v: i16) -> OffsetFetchRequest {
             ]));
         return request.with_groups(vec![group.clone(), group.with_topics(None)]);
     }
-    request
-        .with_group_id(text("group").into())
-        .with_topics(Some(vec![
-            OffsetFetchRequestTopic::default()
-                .with_name(topic("foo"))
-                .with_partition_indexes(vec![1, 2, 3]),
-        ]))
+    request.with_group_id(text("group").into()).with_topics(Some(vec![
+        OffsetFetchRequestTopic::default()
+            .with_name(topic("foo"))
+            .with_partition_indexes(vec![1, 2, 3]),
+    ]))
 }
 
 fn find_coordinator(v: i16) -> FindCoordinatorRequest {
@@ -370,22 +359,18 @@ fn create_topics() -> CreateTopicsRequest {
             .with_partition_index(index)
             .with_broker_ids(vec![1.into(), 2.into()])
     };
-    let config = |value| {
-        CreatableTopicConfig::default()
-            .with_name(text("cleanup.policy"))
-            .with_value(value)
-    };
-    CreateTopicsRequest::default()
-        .with_timeout_ms(1_000)
-        .with_validate_only(true)
-        .with_topics(vec![
+    let config =
+        |value| CreatableTopicConfig::default().with_name(text("cleanup.policy")).with_value(value);
+    CreateTopicsRequest::default().with_timeout_ms(1_000).with_validate_only(true).with_topics(
+        vec![
             CreatableTopic::default()
                 .with_name(topic("foo"))
                 .with_num_partitions(-1)
                 .with_replication_factor(-1)
                 .with_assignments(vec![assignment(0), assignment(1)])
                 .with_configs(vec![config(Some(text("compact"))), config(None)]),
-        ])
+        ],
+    )
 }
 
 fn delete_topics(v: i16) -> DeleteTopicsRequest {
@@ -400,9 +385,7 @@ fn delete_topics(v: i16) -> DeleteTopicsRequest {
 
 fn add_partitions(v: i16) -> AddPartitionsToTxnRequest {
     let topics = vec![
-        AddPartitionsToTxnTopic::default()
-            .with_name(topic("foo"))
-            .with_partitions(vec![1, 2]),
+        AddPartitionsToTxnTopic::default().with_name(topic("foo")).with_partitions(vec![1, 2]),
     ];
     let request = AddPartitionsToTxnRequest::default();
     if v >= 4 {
@@ -446,10 +429,8 @@ fn txn_offset_commit(v: i16) -> TxnOffsetCommitRequest {
 
 fn create_partitions() -> CreatePartitionsRequest {
     let assignment = CreatePartitionsAssignment::default().with_broker_ids(vec![1.into()]);
-    CreatePartitionsRequest::default()
-        .with_timeout_ms(1_000)
-        .with_validate_only(true)
-        .with_topics(vec![
+    CreatePartitionsRequest::default().with_timeout_ms(1_000).with_validate_only(true).with_topics(
+        vec![
             CreatePartitionsTopic::default()
                 .with_name(topic("foo"))
                 .with_count(12)
@@ -458,7 +439,8 @@ fn create_partitions() -> CreatePartitionsRequest {
                 .with_name(topic("bar"))
                 .with_count(3)
                 .with_assignments(None),
-        ])
+        ],
+    )
 }
 
 fn heartbeat(v: i16) -> ConsumerGroupHeartbeatRequest {
@@ -473,8 +455,6 @@ fn heartbeat(v: i16) -> ConsumerGroupHeartbeatRequest {
         .with_subscribed_topic_regex((v >= 1).then(|| text("f.*")))
         .with_server_assignor(Some(text("uniform")))
         .with_topic_partitions(Some(vec![
-            TopicPartitions::default()
-                .with_topic_id(ID)
-                .with_partitions(vec![1, 2]),
+            TopicPartitions::default().with_topic_id(ID).with_partitions(vec![1, 2]),
         ]))
 }

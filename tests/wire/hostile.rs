@@ -15,10 +15,7 @@ fn decode(bytes: &[u8]) -> Result<(), WireError> {
     let mut result = Ok(());
     let memory = allocation_counter::measure(|| result = decode_request(request).map(drop));
     let bound = bytes.len() * MAX_AMPLIFICATION + 16 * 1024;
-    assert!(
-        memory.bytes_max <= u64::try_from(bound).unwrap(),
-        "{memory:?} for {bytes:02x?}"
-    );
+    assert!(memory.bytes_max <= u64::try_from(bound).unwrap(), "{memory:?} for {bytes:02x?}");
     result
 }
 
@@ -77,10 +74,7 @@ fn a_request_that_something_follows_is_refused() {
         let long = [bytes.as_ref(), &[0, 0]].concat();
         assert_eq!(
             decode(&long),
-            Err(WireError::TrailingBytes {
-                offset: bytes.len(),
-                count: 2
-            }),
+            Err(WireError::TrailingBytes { offset: bytes.len(), count: 2 }),
             "{key:?} v{version}"
         );
     }
@@ -134,9 +128,7 @@ fn damage_at_any_byte_takes_no_more_memory_than_promised() {
 fn the_smallest_request_that_made_decoders_ask_for_two_hundred_gigabytes() {
     // Fetch version 4, no client id, 2147483647 topics.
     let header = [0, 1, 0, 4, 0, 0, 0, 7, 0xff, 0xff];
-    let fields = [
-        0xff, 0xff, 0xff, 0xff, 0, 0, 1, 0xf4, 0, 0, 0, 1, 0, 16, 0, 0, 0,
-    ];
+    let fields = [0xff, 0xff, 0xff, 0xff, 0, 0, 1, 0xf4, 0, 0, 0, 1, 0, 16, 0, 0, 0];
     let count = [0x7f, 0xff, 0xff, 0xff];
     let bytes = [&header[..], &fields[..], &count[..]].concat();
     assert_eq!(
@@ -156,12 +148,7 @@ fn what_is_not_supported_says_so_and_can_still_be_answered() {
     let future = [0, 18, 0, 99, 0, 0, 0, 7, 1, 2, 3];
     assert_eq!(
         decode(&future),
-        Err(WireError::UnsupportedVersion {
-            api_key: 18,
-            version: 99,
-            first: 0,
-            last: 4
-        })
+        Err(WireError::UnsupportedVersion { api_key: 18, version: 99, first: 0, last: 4 })
     );
     let preamble = Preamble::read(&future).unwrap();
     assert_eq!(preamble.api_key, 18);
@@ -173,12 +160,7 @@ fn what_is_not_supported_says_so_and_can_still_be_answered() {
     );
     assert_eq!(
         decode(&[0, 18, 0]),
-        Err(WireError::Truncated {
-            field: "header",
-            offset: 0,
-            needed: 8,
-            remaining: 3
-        })
+        Err(WireError::Truncated { field: "header", offset: 0, needed: 8, remaining: 3 })
     );
 }
 
@@ -222,19 +204,11 @@ fn tagged_fields_must_ascend_and_fit() {
     }
     assert_eq!(
         with_header_tags(&[1, 4, 9, 0xaa]),
-        Err(WireError::Truncated {
-            field: "header",
-            offset: 13,
-            needed: 9,
-            remaining: 3
-        })
+        Err(WireError::Truncated { field: "header", offset: 13, needed: 9, remaining: 3 })
     );
     assert_eq!(
         with_header_tags(&[0x80, 0x80, 0x80, 0x80, 0x10]),
-        Err(WireError::VarintTooLong {
-            field: "header",
-            offset: 10
-        })
+        Err(WireError::VarintTooLong { field: "header", offset: 10 })
     );
 }
 
@@ -248,11 +222,6 @@ fn a_known_tagged_field_must_have_the_size_it_claims() {
     ];
     assert_eq!(
         decode_fetch_response(Bytes::copy_from_slice(&bytes), 18),
-        Err(WireError::TagSize {
-            field: "node_endpoints",
-            offset: 19,
-            size: 2,
-            used: 1
-        })
+        Err(WireError::TagSize { field: "node_endpoints", offset: 19, size: 2, used: 1 })
     );
 }

@@ -24,10 +24,7 @@ fn over_the_wire(version: i16) -> FetchRequest {
 
 #[test]
 fn a_request_has_what_its_version_carries_and_the_rest_is_absent() {
-    let sender = Sender {
-        profile: 0xfeed,
-        principal: 99,
-    };
+    let sender = Sender { profile: 0xfeed, principal: 99 };
     for version in 4..=18 {
         let message = over_the_wire(version);
         with_request(&message, version, sender, |request| {
@@ -37,17 +34,11 @@ fn a_request_has_what_its_version_carries_and_the_rest_is_absent() {
                 if version < 7 {
                     FetchMetadata::LEGACY
                 } else {
-                    FetchMetadata {
-                        session_id: 123,
-                        epoch: 2,
-                    }
+                    FetchMetadata { session_id: 123, epoch: 2 }
                 }
             );
             assert_eq!(request.fetcher, FetcherKind::Follower);
-            let profile = Profile {
-                read_committed: true,
-                host: 0xfeed,
-            };
+            let profile = Profile { read_committed: true, host: 0xfeed };
             assert_eq!(request.profile, profile);
             assert_eq!(request.principal, 99);
 
@@ -65,20 +56,11 @@ fn a_request_has_what_its_version_carries_and_the_rest_is_absent() {
                 .collect();
             let partition = |partition| PartitionRequest { partition, params };
             let key = |name| {
-                if version >= 13 {
-                    (ID, "")
-                } else {
-                    (TopicId::ZERO, name)
-                }
+                if version >= 13 { (ID, "") } else { (TopicId::ZERO, name) }
             };
-            let expected = [
-                (key("foo"), vec![partition(0), partition(1)]),
-                (key("bar"), vec![partition(2)]),
-            ];
-            assert_eq!(
-                topics,
-                expected.map(|((id, name), partitions)| (id, name, partitions))
-            );
+            let expected =
+                [(key("foo"), vec![partition(0), partition(1)]), (key("bar"), vec![partition(2)])];
+            assert_eq!(topics, expected.map(|((id, name), partitions)| (id, name, partitions)));
 
             let forgotten: Vec<_> = request
                 .forgotten
@@ -100,11 +82,7 @@ fn the_replica_is_found_where_the_version_has_it() {
     let new = FetchRequest::default()
         .with_replica_state(ReplicaState::default().with_replica_id(3.into()));
     for version in 4..=18 {
-        let (has, lacks) = if version >= 15 {
-            (&new, &old)
-        } else {
-            (&old, &new)
-        };
+        let (has, lacks) = if version >= 15 { (&new, &old) } else { (&old, &new) };
         assert_eq!(replica_id(has, version), 3);
         assert_eq!(replica_id(lacks, version), -1);
         let kind = |message| with_request(message, version, Sender::default(), |r| r.fetcher);
@@ -123,9 +101,8 @@ fn the_replica_is_found_where_the_version_has_it() {
 #[test]
 fn negative_epochs_are_absent_and_zero_is_not() {
     for (wire, expected) in [(i32::MIN, None), (-1, None), (0, Some(0)), (7, Some(7))] {
-        let partition = FetchPartition::default()
-            .with_current_leader_epoch(wire)
-            .with_last_fetched_epoch(wire);
+        let partition =
+            FetchPartition::default().with_current_leader_epoch(wire).with_last_fetched_epoch(wire);
         let message = FetchRequest::default()
             .with_topics(vec![FetchTopic::default().with_partitions(vec![partition])]);
         with_request(&message, 18, Sender::default(), |request| {
@@ -147,9 +124,7 @@ fn only_isolation_level_one_is_read_committed() {
 
 #[test]
 fn a_request_without_partitions_allocates_nothing() {
-    let message = FetchRequest::default()
-        .with_session_id(1)
-        .with_session_epoch(9);
+    let message = FetchRequest::default().with_session_id(1).with_session_epoch(9);
     let memory = allocation_counter::measure(|| {
         with_request(&message, 18, Sender::default(), |request| {
             assert_eq!(request.metadata.epoch, 9);
@@ -203,11 +178,7 @@ fn partitions_side_by_side_share_a_topic_and_the_order_stays() {
         let expected: &[(u128, &str, Vec<i32>)] = if version >= 13 {
             &[(id, "", vec![3, 1]), (2, "", vec![2, 0]), (id, "", vec![0])]
         } else {
-            &[
-                (0, "foo", vec![3, 1, 2]),
-                (0, "bar", vec![0]),
-                (0, "foo", vec![0]),
-            ]
+            &[(0, "foo", vec![3, 1, 2]), (0, "bar", vec![0]), (0, "foo", vec![0])]
         };
         assert_eq!(topics, expected, "v{version}");
 
@@ -233,11 +204,7 @@ fn what_a_fetcher_asks_is_what_the_broker_reads() {
         let message = builder.finish();
         assert_eq!(replica_id(&message, version), 2);
         with_request(&message, version, Sender::default(), |request| {
-            let expected = if version < 7 {
-                FetchMetadata::LEGACY
-            } else {
-                metadata
-            };
+            let expected = if version < 7 { FetchMetadata::LEGACY } else { metadata };
             assert_eq!(request.metadata, expected);
             let mut asked = wish(4);
             if version < 12 {

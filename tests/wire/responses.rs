@@ -36,9 +36,7 @@ fn full(partition: i32, records: &Bytes) -> PartitionData {
 
 fn encode(response: &FetchResponse, version: i16) -> Bytes {
     let mut bytes = BytesMut::new();
-    response
-        .encode(&mut bytes, version)
-        .unwrap_or_else(|error| panic!("v{version}: {error:#}"));
+    response.encode(&mut bytes, version).unwrap_or_else(|error| panic!("v{version}: {error:#}"));
     assert_eq!(response.compute_size(version).unwrap(), bytes.len());
     bytes.freeze()
 }
@@ -49,11 +47,7 @@ fn layout(response: &FetchResponse) -> Vec<(u128, &str, Vec<i32>)> {
         .iter()
         .map(|topic| {
             let partitions = topic.partitions.iter().map(|p| p.partition_index);
-            (
-                topic.topic_id.as_u128(),
-                topic.topic.as_str(),
-                partitions.collect(),
-            )
+            (topic.topic_id.as_u128(), topic.topic.as_str(), partitions.collect())
         })
         .collect()
 }
@@ -74,18 +68,9 @@ fn partitions_side_by_side_share_a_topic_and_the_order_stays() {
         let response = response.finish();
         encode(&response, version);
         let expected = if version >= 13 {
-            vec![
-                (1, "", vec![5, 1]),
-                (2, "", vec![0]),
-                (3, "", vec![0]),
-                (1, "", vec![2]),
-            ]
+            vec![(1, "", vec![5, 1]), (2, "", vec![0]), (3, "", vec![0]), (1, "", vec![2])]
         } else {
-            vec![
-                (0, "foo", vec![5, 1, 0]),
-                (0, "bar", vec![0]),
-                (0, "foo", vec![2]),
-            ]
+            vec![(0, "foo", vec![5, 1, 0]), (0, "bar", vec![0]), (0, "foo", vec![2])]
         };
         assert_eq!(layout(&response), expected, "v{version}");
     }
@@ -130,11 +115,7 @@ fn records_are_moved_and_null_is_sent_as_empty() {
     let records = Bytes::from(vec![1; 1_000]);
     let mut response = ResponseBuilder::new(18, ErrorCode::None, 0, 0);
     response.push(FOO, "foo", error_free(0, 1).with_records(None));
-    response.push(
-        FOO,
-        "foo",
-        error_free(1, 1).with_records(Some(records.clone())),
-    );
+    response.push(FOO, "foo", error_free(1, 1).with_records(Some(records.clone())));
     let response = response.finish();
     let [empty, moved] = response.responses[0].partitions.as_slice() else {
         panic!("{response:?}");
@@ -238,10 +219,7 @@ fn a_request_that_failed_as_a_whole_is_answered_for_each_partition_below_ids() {
             assert_eq!(response.responses, []);
             continue;
         }
-        assert_eq!(
-            layout(&response),
-            [(0, "foo", vec![0, 1]), (0, "bar", vec![2])]
-        );
+        assert_eq!(layout(&response), [(0, "foo", vec![0, 1]), (0, "bar", vec![2])]);
         for topic in &response.responses {
             for partition in &topic.partitions {
                 assert_eq!(partition.error_code, 106);

@@ -16,10 +16,7 @@ const FOO: TopicId = TopicId::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eef
 
 fn bytes_of(hex: &str) -> Vec<u8> {
     let digits: Vec<_> = hex.chars().map(|c| c.to_digit(16).unwrap()).collect();
-    digits
-        .chunks(2)
-        .map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap())
-        .collect()
+    digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
 }
 
 /// The message encodes to these bytes, and they decode to it.
@@ -123,9 +120,7 @@ fn a_partition_whose_leader_is_elsewhere() {
                0001001302000000020862726f6b657232000023840000";
     response(16..=18, hex, 99, |version| {
         let mut response = ResponseBuilder::new(version, ErrorCode::None, 123, 0);
-        let leader = LeaderIdAndEpoch::default()
-            .with_leader_id(2.into())
-            .with_leader_epoch(5);
+        let leader = LeaderIdAndEpoch::default().with_leader_id(2.into()).with_leader_epoch(5);
         let partition = error_free(0, -1)
             .with_error_code(6)
             .with_log_start_offset(-1)
@@ -138,18 +133,13 @@ fn a_partition_whose_leader_is_elsewhere() {
 
 /// A consumer's request: wait 500 ms, 1 byte at least, 1 MiB at most.
 fn consumer(version: i16, metadata: FetchMetadata) -> RequestBuilder {
-    let message = FetchRequest::default()
-        .with_max_wait_ms(500)
-        .with_min_bytes(1)
-        .with_max_bytes(1_048_576);
+    let message =
+        FetchRequest::default().with_max_wait_ms(500).with_min_bytes(1).with_max_bytes(1_048_576);
     RequestBuilder::new(version, metadata, message)
 }
 
 fn session(epoch: i32) -> FetchMetadata {
-    FetchMetadata {
-        session_id: 123,
-        epoch,
-    }
+    FetchMetadata { session_id: 123, epoch }
 }
 
 #[test]
@@ -171,10 +161,7 @@ fn fetch_foo(builder: &mut RequestBuilder) {
         leader_epoch: Some(5),
         last_fetched_epoch: Some(4),
     };
-    let partition = PartitionRequest {
-        partition: 0,
-        params,
-    };
+    let partition = PartitionRequest { partition: 0, params };
     builder.fetch(FOO, "foo", &partition);
 }
 

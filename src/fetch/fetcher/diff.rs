@@ -83,8 +83,7 @@ impl FetcherSession {
                 continue;
             };
             if old.id != entry.want.id && !old.id.is_zero() && !entry.want.id.is_zero() {
-                self.dropped
-                    .push(Dropped::new(old.id, entry.topic, old.partition));
+                self.dropped.push(Dropped::new(old.id, entry.topic, old.partition));
             }
         }
     }
@@ -115,12 +114,6 @@ impl FetcherSession {
 
 impl Dropped {
     fn new(id: crate::topic::TopicId, topic: u32, partition: i32) -> Self {
-        Self {
-            id,
-            topic,
-            partition,
-            next: NO_SLOT,
-            leads: true,
-        }
+        Self { id, topic, partition, next: NO_SLOT, leads: true }
     }
 }

@@ -50,10 +50,7 @@ impl Want {
     }
 
     pub(super) fn request(&self) -> PartitionRequest {
-        PartitionRequest {
-            partition: self.partition,
-            params: self.params(),
-        }
+        PartitionRequest { partition: self.partition, params: self.params() }
     }
 }
 
@@ -101,18 +98,10 @@ pub(super) struct Entries {
     hasher: FixedState,
 }
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "slots come from the slab, which never shrinks"
-)]
+#[allow(clippy::indexing_slicing, reason = "slots come from the slab, which never shrinks")]
 impl Entries {
     pub(super) fn new(hasher: FixedState) -> Self {
-        Self {
-            slots: Vec::new(),
-            index: HashTable::new(),
-            free: NO_SLOT,
-            hasher,
-        }
+        Self { slots: Vec::new(), index: HashTable::new(), free: NO_SLOT, hasher }
     }
 
     pub(super) fn get(&self, slot: u32) -> &Entry {
@@ -144,20 +133,11 @@ impl Entries {
 
     /// Adds an entry whose topic and partition are not there yet.
     pub(super) fn insert(&mut self, topic: u32, want: Want, pending: Pending) -> u32 {
-        let entry = Entry {
-            want,
-            topic,
-            seen: 0,
-            pending,
-            next: NO_SLOT,
-        };
+        let entry = Entry { want, topic, seen: 0, pending, next: NO_SLOT };
         let slot = if self.free == NO_SLOT {
             // Two numbers are set aside, see `Pending`. Memory for so many entries: 256 GiB.
             let slot = u32::try_from(self.slots.len()).unwrap_or(NO_SLOT);
-            assert!(
-                slot < Pending::NEW.0,
-                "too many partitions in one fetch session"
-            );
+            assert!(slot < Pending::NEW.0, "too many partitions in one fetch session");
             self.slots.push(entry);
             slot
         } else {
@@ -171,8 +151,7 @@ impl Entries {
             let entry = &slots[*slot as usize];
             hash(hasher, entry.topic, entry.want.partition)
         };
-        self.index
-            .insert_unique(hash(hasher, topic, want.partition), slot, rehash);
+        self.index.insert_unique(hash(hasher, topic, want.partition), slot, rehash);
         slot
     }
 

@@ -27,9 +27,7 @@ struct Named {
 impl KnownId {
     fn topic(&self, generation: u32) -> Option<u32> {
         let mut named = self.named.iter();
-        named
-            .find(|named| named.generation == generation)
-            .map(|named| named.topic)
+        named.find(|named| named.generation == generation).map(|named| named.topic)
     }
 }
 
@@ -49,20 +47,10 @@ pub(super) struct KnownIds {
     named: usize,
 }
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "the index holds positions of the list"
-)]
+#[allow(clippy::indexing_slicing, reason = "the index holds positions of the list")]
 impl KnownIds {
     pub(super) fn new(hasher: FixedState) -> Self {
-        Self {
-            ids: Vec::new(),
-            index: HashTable::new(),
-            hasher,
-            built: 0,
-            live: 0,
-            named: 0,
-        }
+        Self { ids: Vec::new(), index: HashTable::new(), hasher, built: 0, live: 0, named: 0 }
     }
 
     /// The topic that `id` stood for in the request built last.
@@ -73,9 +61,7 @@ impl KnownIds {
     /// All ids of the request built last, with their topics.
     pub(super) fn iter(&self) -> impl Iterator<Item = (TopicId, u32)> {
         let built = self.generation();
-        self.ids
-            .iter()
-            .filter_map(move |known| Some((known.id, known.topic(built?)?)))
+        self.ids.iter().filter_map(move |known| Some((known.id, known.topic(built?)?)))
     }
 
     /// Opens a wish list: what an unfinished one said is void, dead ids are dropped if they are many.
@@ -85,8 +71,7 @@ impl KnownIds {
             return;
         }
         let built = self.built;
-        self.ids
-            .retain(|known| built != 0 && known.topic(built).is_some());
+        self.ids.retain(|known| built != 0 && known.topic(built).is_some());
         self.index.clear();
         for position in 0..self.ids.len() {
             self.enter(position);
@@ -97,14 +82,8 @@ impl KnownIds {
     pub(super) fn name(&mut self, id: TopicId, topic: u32, generation: u32) {
         let named = Named { generation, topic };
         let Some(position) = self.position(id) else {
-            let nobody = Named {
-                generation: 0,
-                topic: NO_SLOT,
-            };
-            self.ids.push(KnownId {
-                id,
-                named: [named, nobody],
-            });
+            let nobody = Named { generation: 0, topic: NO_SLOT };
+            self.ids.push(KnownId { id, named: [named, nobody] });
             self.enter(self.ids.len() - 1);
             self.named += 1;
             return;
@@ -127,11 +106,7 @@ impl KnownIds {
     pub(super) fn renumber(&mut self, generation: u32) {
         let built = self.built;
         for named in self.ids.iter_mut().flat_map(|known| &mut known.named) {
-            named.generation = if built != 0 && named.generation == built {
-                generation
-            } else {
-                0
-            };
+            named.generation = if built != 0 && named.generation == built { generation } else { 0 };
         }
         self.built = if built == 0 { 0 } else { generation };
     }

@@ -60,10 +60,7 @@ pub struct FetchPlan<'a> {
 
 impl<'a> FetchPlan<'a> {
     pub(super) fn new(session: &'a FetcherSession, can_use_topic_ids: bool) -> Self {
-        Self {
-            session,
-            can_use_topic_ids,
-        }
+        Self { session, can_use_topic_ids }
     }
 
     /// The session id and epoch of the request.
@@ -78,11 +75,7 @@ impl<'a> FetchPlan<'a> {
 
     /// The version to send the request at, if the broker and the fetcher share all versions up to `latest`.
     pub fn version(&self, latest: i16) -> i16 {
-        if self.can_use_topic_ids {
-            latest
-        } else {
-            latest.min(FIRST_VERSION_WITH_TOPIC_IDS - 1)
-        }
+        if self.can_use_topic_ids { latest } else { latest.min(FIRST_VERSION_WITH_TOPIC_IDS - 1) }
     }
 
     /// Whether neither the session nor the forgotten list holds anything. A follower sends no such request.
@@ -172,26 +165,17 @@ impl<'a> FetchPlan<'a> {
     }
 
     fn slots_to_send(&self) -> &'a [u32] {
-        if self.session.next.is_full() {
-            &self.session.order
-        } else {
-            &self.session.wished
-        }
+        if self.session.next.is_full() { &self.session.order } else { &self.session.wished }
     }
 
     /// What is forgotten, and what is replaced.
     fn dropped(&self) -> (&'a [Dropped], &'a [Dropped]) {
         let dropped = &self.session.dropped;
-        dropped
-            .split_at_checked(self.session.forgotten)
-            .unwrap_or_default()
+        dropped.split_at_checked(self.session.forgotten).unwrap_or_default()
     }
 
     fn forgotten_partitions(&self, dropped: &'a [Dropped]) -> ForgottenPartitions<'a> {
-        ForgottenPartitions {
-            session: self.session,
-            dropped: dropped.iter(),
-        }
+        ForgottenPartitions { session: self.session, dropped: dropped.iter() }
     }
 }
 

@@ -9,10 +9,7 @@ use core::fmt;
 
 /// A fetch response but for its topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "the wire's fields, constructed by hosts"
-)]
+#[allow(clippy::exhaustive_structs, reason = "the wire's fields, constructed by hosts")]
 pub struct ResponseHead {
     /// The version of the Fetch API that the response was decoded at.
     pub version: i16,
@@ -26,10 +23,7 @@ pub struct ResponseHead {
 
 /// The partitions that a fetch response names under one topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "the wire's fields, constructed by hosts"
-)]
+#[allow(clippy::exhaustive_structs, reason = "the wire's fields, constructed by hosts")]
 pub struct AnsweredTopic<'a, P> {
     /// The topic's id: what counts from version 13 on, ignored below.
     pub id: TopicId,
@@ -106,10 +100,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether the partitions of the response may be processed.
     pub const fn is_processable(self) -> bool {
-        matches!(
-            self,
-            Self::Opened | Self::Sessionless | Self::Continued | Self::Closed
-        )
+        matches!(self, Self::Opened | Self::Sessionless | Self::Continued | Self::Closed)
     }
 }
 
@@ -154,10 +145,8 @@ impl FetcherSession {
         if contents.partitions == 0 && head.throttle_time_ms > 0 {
             return (Verdict::Throttled, FetchMetadata::INITIAL);
         }
-        let mismatch = Mismatch {
-            missing_partitions: self.order.len() - contents.known,
-            ..contents.extra
-        };
+        let mismatch =
+            Mismatch { missing_partitions: self.order.len() - contents.known, ..contents.extra };
         if !mismatch.is_none() {
             let next = match self.leaked_session {
                 LeakedSession::Leave => FetchMetadata::INITIAL,
@@ -198,12 +187,7 @@ impl FetcherSession {
     ) -> Contents {
         let generation = self.next_generation();
         let mut contents = Contents::default();
-        for AnsweredTopic {
-            id,
-            name,
-            partitions,
-        } in topics
-        {
+        for AnsweredTopic { id, name, partitions } in topics {
             let topic = if version < FIRST_VERSION_WITH_TOPIC_IDS {
                 self.topics.find(name)
             } else {

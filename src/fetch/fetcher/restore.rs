@@ -87,23 +87,14 @@ impl FetcherSession {
     }
 
     fn restore_partition(&mut self, restored: SessionPartition<'_>) -> Result<(), RestoreError> {
-        let SessionPartition {
-            id,
-            topic: name,
-            partition,
-            params,
-        } = restored;
+        let SessionPartition { id, topic: name, partition, params } = restored;
         let topic = self.topics.intern(name);
         if self.entries.find(topic, partition).is_some() {
-            return Err(RestoreError::DuplicatePartition {
-                topic: name.clone(),
-                partition,
-            });
+            return Err(RestoreError::DuplicatePartition { topic: name.clone(), partition });
         }
         let want = Want::new(id, PartitionRequest { partition, params });
         self.topics.entry_added(topic);
-        self.order
-            .push(self.entries.insert(topic, want, Pending::NOTHING));
+        self.order.push(self.entries.insert(topic, want, Pending::NOTHING));
         Ok(())
     }
 
@@ -117,18 +108,13 @@ impl FetcherSession {
         for (id, name) in topic_names {
             has_names = true;
             if id.is_zero() {
-                return Err(RestoreError::ZeroTopicId {
-                    topic: name.clone(),
-                });
+                return Err(RestoreError::ZeroTopicId { topic: name.clone() });
             }
             if self.known_ids.topic(id).is_some() {
                 return Err(RestoreError::DuplicateTopicId { id });
             }
             let Some(topic) = self.topics.find(name) else {
-                return Err(RestoreError::UnusedTopicId {
-                    id,
-                    topic: name.clone(),
-                });
+                return Err(RestoreError::UnusedTopicId { id, topic: name.clone() });
             };
             self.known_ids.name(id, topic, generation);
         }

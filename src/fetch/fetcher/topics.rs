@@ -34,10 +34,7 @@ pub(super) struct Topics {
     hasher: FixedState,
 }
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "slots come from the slab, which never shrinks"
-)]
+#[allow(clippy::indexing_slicing, reason = "slots come from the slab, which never shrinks")]
 impl Topics {
     pub(super) fn new(hasher: FixedState) -> Self {
         Self {
@@ -88,8 +85,7 @@ impl Topics {
         };
         let (slots, hasher) = (&self.slots, &self.hasher);
         let rehash = |slot: &u32| hasher.hash_one(slots[*slot as usize].name.as_str());
-        self.index
-            .insert_unique(hasher.hash_one(name), slot, rehash);
+        self.index.insert_unique(hasher.hash_one(name), slot, rehash);
         slot
     }
 

@@ -113,14 +113,7 @@ impl<'a> WishList<'a> {
     ///
     /// O(1) if nothing changed, else O(partitions of the session). Order: Kafka's.
     pub fn build(self) -> FetchPlan<'a> {
-        let Self {
-            session,
-            generation,
-            is_full,
-            lacks_ids,
-            kept,
-            ..
-        } = self;
+        let Self { session, generation, is_full, lacks_ids, kept, .. } = self;
         let can_forget_by_id = if is_full {
             session.replace_partitions(generation, kept);
             true
@@ -145,11 +138,8 @@ impl<'a> WishList<'a> {
         let session = &mut *self.session;
         let guess = session.entries.get_if(self.guess);
         let guess = guess.map_or(NO_SLOT, |entry| entry.topic);
-        let topic = if session.topics.is(guess, name) {
-            guess
-        } else {
-            session.topics.intern(name)
-        };
+        let topic =
+            if session.topics.is(guess, name) { guess } else { session.topics.intern(name) };
         if id.is_zero() {
             self.lacks_ids = true;
         } else if session.topics.name_with_id(topic, id, self.generation) {

@@ -28,11 +28,7 @@ pub struct Sender {
 ///
 /// It is at the top up to version 14, and in the replica's state from 15 on (KIP-903).
 pub fn replica_id(message: &Message, version: i16) -> i32 {
-    if version >= REPLICA_STATE {
-        *message.replica_state.replica_id
-    } else {
-        *message.replica_id
-    }
+    if version >= REPLICA_STATE { *message.replica_state.replica_id } else { *message.replica_id }
 }
 
 /// Calls `then` with a view on a message of version 4 to 18, as decoded at that version.
@@ -52,23 +48,14 @@ pub fn with_request<R>(
     let topics = &message.topics;
     let mut partitions =
         Vec::with_capacity(topics.iter().map(|topic| topic.partitions.len()).sum());
-    partitions.extend(
-        topics
-            .iter()
-            .flat_map(|topic| &topic.partitions)
-            .map(partition_request),
-    );
+    partitions.extend(topics.iter().flat_map(|topic| &topic.partitions).map(partition_request));
     let mut rest = partitions.as_slice();
     let topics: Vec<_> = topics
         .iter()
         .map(|topic| {
             let (partitions, tail) = rest.split_at(topic.partitions.len());
             rest = tail;
-            RequestTopic {
-                id: topic_id(topic.topic_id),
-                name: topic.topic.as_str(),
-                partitions,
-            }
+            RequestTopic { id: topic_id(topic.topic_id), name: topic.topic.as_str(), partitions }
         })
         .collect();
     let forgotten: Vec<_> = message
@@ -88,10 +75,7 @@ pub fn with_request<R>(
         } else {
             FetcherKind::Follower
         },
-        profile: Profile {
-            read_committed: message.isolation_level == 1,
-            host: sender.profile,
-        },
+        profile: Profile { read_committed: message.isolation_level == 1, host: sender.profile },
         principal: sender.principal,
         topics: &topics,
         forgotten: &forgotten,
@@ -102,10 +86,7 @@ fn metadata(message: &Message, version: i16) -> FetchMetadata {
     if version < SESSIONS {
         return FetchMetadata::LEGACY;
     }
-    FetchMetadata {
-        session_id: message.session_id,
-        epoch: message.session_epoch,
-    }
+    FetchMetadata { session_id: message.session_id, epoch: message.session_epoch }
 }
 
 fn partition_request(partition: &fetch_request::FetchPartition) -> PartitionRequest {
@@ -149,11 +130,7 @@ impl RequestBuilder {
     /// `message` has the rest of the request: waiting time, limits, isolation level, rack. Below
     /// version 7 the metadata is left out.
     pub fn new(version: i16, metadata: FetchMetadata, message: Message) -> Self {
-        let metadata = if version < SESSIONS {
-            FetchMetadata::LEGACY
-        } else {
-            metadata
-        };
+        let metadata = if version < SESSIONS { FetchMetadata::LEGACY } else { metadata };
         Self {
             version,
             message: message

@@ -13,11 +13,7 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            at: 0,
-            end: bytes.len(),
-        }
+        Self { bytes, at: 0, end: bytes.len() }
     }
 
     pub(super) fn offset(&self) -> usize {
@@ -75,10 +71,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], WireError> {
-        let next = self
-            .bytes
-            .get(self.at..self.end)
-            .and_then(<[u8]>::first_chunk);
+        let next = self.bytes.get(self.at..self.end).and_then(<[u8]>::first_chunk);
         let Some(&chunk) = next else {
             return Err(self.truncated(field, N));
         };
@@ -94,11 +87,6 @@ impl<'a> Cursor<'a> {
     }
 
     fn truncated(&self, field: &'static str, needed: usize) -> WireError {
-        WireError::Truncated {
-            field,
-            offset: self.at,
-            needed,
-            remaining: self.remaining(),
-        }
+        WireError::Truncated { field, offset: self.at, needed, remaining: self.remaining() }
     }
 }

@@ -52,19 +52,9 @@ fn request(api_key: i16) -> Option<&'static Message> {
 }
 
 fn check_version(message: &Message, version: i16) -> Result<(), WireError> {
-    let &Message {
-        api_key,
-        first_version: first,
-        last_version: last,
-        ..
-    } = message;
+    let &Message { api_key, first_version: first, last_version: last, .. } = message;
     if (first..=last).contains(&version) {
         return Ok(());
     }
-    Err(WireError::UnsupportedVersion {
-        api_key,
-        version,
-        first,
-        last,
-    })
+    Err(WireError::UnsupportedVersion { api_key, version, first, last })
 }

@@ -31,37 +31,22 @@ pub(super) struct Field {
 impl Field {
     /// A field at its place, at every version.
     pub(super) const fn new(name: &'static str, kind: Kind) -> Self {
-        Self {
-            name,
-            kind,
-            since: 0,
-            until: i16::MAX,
-            tag: None,
-        }
+        Self { name, kind, since: 0, until: i16::MAX, tag: None }
     }
 
     /// A field in the section of tagged fields.
     pub(super) const fn tagged(tag: u32, name: &'static str, kind: Kind) -> Self {
-        Self {
-            tag: Some(tag),
-            ..Self::new(name, kind)
-        }
+        Self { tag: Some(tag), ..Self::new(name, kind) }
     }
 
     /// The first version that has the field.
     pub(super) const fn since(self, version: i16) -> Self {
-        Self {
-            since: version,
-            ..self
-        }
+        Self { since: version, ..self }
     }
 
     /// The last version that has the field.
     pub(super) const fn until(self, version: i16) -> Self {
-        Self {
-            until: version,
-            ..self
-        }
+        Self { until: version, ..self }
     }
 
     const fn exists(&self, version: i16) -> bool {
@@ -94,16 +79,12 @@ pub(super) fn placed(
     fields: &'static [Field],
     version: i16,
 ) -> impl Iterator<Item = &'static Field> {
-    fields
-        .iter()
-        .filter(move |field| field.tag.is_none() && field.exists(version))
+    fields.iter().filter(move |field| field.tag.is_none() && field.exists(version))
 }
 
 /// The field with this tag at this version.
 pub(super) fn with_tag(fields: &'static [Field], version: i16, tag: u32) -> Option<&'static Field> {
-    fields
-        .iter()
-        .find(|field| field.tag == Some(tag) && field.exists(version))
+    fields.iter().find(|field| field.tag == Some(tag) && field.exists(version))
 }
 
 impl Kind {

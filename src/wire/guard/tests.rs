@@ -110,8 +110,7 @@ impl Sparse {
 
     fn aims_at(&self, field: &Field) -> bool {
         let numbers = self.next..self.next + arrays_in(&field.kind);
-        self.target
-            .is_some_and(|(target, _)| numbers.contains(&target))
+        self.target.is_some_and(|(target, _)| numbers.contains(&target))
     }
 
     fn value(&mut self, kind: &'static Kind) {
@@ -221,17 +220,9 @@ fn apis_are_in_order_and_have_the_versions_and_headers_of_kafka_protocol() {
     assert!(REQUESTS.is_sorted_by(|a, b| a.api_key < b.api_key));
     assert_eq!(REQUESTS.len(), APIS.len());
     for (key, versions, header_version) in APIS {
-        assert_eq!(
-            supported_versions(*key),
-            Some(versions.min..=versions.max),
-            "api key {key}"
-        );
+        assert_eq!(supported_versions(*key), Some(versions.min..=versions.max), "api key {key}");
         for version in versions.min..=versions.max {
-            let header = if request(*key).unwrap().is_flexible(version) {
-                2
-            } else {
-                1
-            };
+            let header = if request(*key).unwrap().is_flexible(version) { 2 } else { 1 };
             assert_eq!(header_version(version), header, "api key {key} v{version}");
         }
     }
@@ -256,19 +247,13 @@ fn the_smallest_elements_decode_within_the_bound() {
             let context = format!("{} v{version} array {number}", message.api_key);
             decoded.unwrap_or_else(|error| panic!("{context}: {error}"));
             let bound = length * u64::try_from(MAX_AMPLIFICATION).unwrap() + SLACK;
-            assert!(
-                memory.bytes_max <= bound,
-                "{context}: {memory:?} for {length} bytes"
-            );
+            assert!(memory.bytes_max <= bound, "{context}: {memory:?} for {length} bytes");
             worst = worst.max(memory.bytes_max / length);
             arrays_filled += 1;
         }
     });
     assert!(arrays_filled > 200, "{arrays_filled}");
-    assert!(
-        worst >= 30,
-        "the bound says {MAX_AMPLIFICATION}, the worst is {worst}"
-    );
+    assert!(worst >= 30, "the bound says {MAX_AMPLIFICATION}, the worst is {worst}");
 }
 
 #[test]
@@ -300,11 +285,7 @@ fn counts_that_lie_are_refused_without_allocating() {
                     "{context}: {refused:?}"
                 );
                 assert_eq!(memory.count_total, 0, "{context}");
-                assert_eq!(
-                    decode(header, bytes.to_vec(), version),
-                    refused,
-                    "{context}"
-                );
+                assert_eq!(decode(header, bytes.to_vec(), version), refused, "{context}");
             }
         }
     });
@@ -332,10 +313,7 @@ fn unknown_tagged_fields_are_bounded_by_the_length() {
         assert!(memory.bytes_max <= length * u64::try_from(MAX_AMPLIFICATION).unwrap() + SLACK);
         let many = check(&tags(99), header, message, version);
         assert!(
-            matches!(
-                many,
-                Err(WireError::TooManyUnknownTags { limit: 16..=32, .. })
-            ),
+            matches!(many, Err(WireError::TooManyUnknownTags { limit: 16..=32, .. })),
             "{many:?}"
         );
     });

@@ -39,10 +39,7 @@ pub(super) fn check(
     walk.structure("body", message.fields)?;
     match walk.cursor.remaining() {
         0 => Ok(()),
-        count => Err(WireError::TrailingBytes {
-            offset: walk.cursor.offset(),
-            count,
-        }),
+        count => Err(WireError::TrailingBytes { offset: walk.cursor.offset(), count }),
     }
 }
 
@@ -88,11 +85,8 @@ impl Walk<'_> {
         match kind {
             Kind::Fixed(size) => self.cursor.skip(name, *size),
             Kind::String => {
-                let length = if self.flexible {
-                    self.compact_length(name)?
-                } else {
-                    self.length16(name)?
-                };
+                let length =
+                    if self.flexible { self.compact_length(name)? } else { self.length16(name)? };
                 self.cursor.skip(name, length)
             }
             Kind::Bytes => {
@@ -136,12 +130,7 @@ impl Walk<'_> {
             let offset = self.cursor.offset();
             let tag = self.cursor.varint(name)?;
             if let Some(previous) = previous.filter(|previous| tag <= *previous) {
-                return Err(WireError::TagOrder {
-                    field: name,
-                    offset,
-                    tag,
-                    previous,
-                });
+                return Err(WireError::TagOrder { field: name, offset, tag, previous });
             }
             previous = Some(tag);
             let size = to_usize(self.cursor.varint(name)?);
@@ -160,12 +149,7 @@ impl Walk<'_> {
         self.cursor.widen(end);
         let used = self.cursor.offset() - offset;
         if used != size {
-            return Err(WireError::TagSize {
-                field: field.name,
-                offset,
-                size,
-                used,
-            });
+            return Err(WireError::TagSize { field: field.name, offset, size, used });
         }
         Ok(())
     }
@@ -177,10 +161,7 @@ impl Walk<'_> {
         size: usize,
     ) -> Result<(), WireError> {
         if self.unknown_tags == self.unknown_tags_limit {
-            return Err(WireError::TooManyUnknownTags {
-                offset,
-                limit: self.unknown_tags_limit,
-            });
+            return Err(WireError::TooManyUnknownTags { offset, limit: self.unknown_tags_limit });
         }
         self.unknown_tags += 1;
         self.cursor.skip(name, size)
@@ -203,9 +184,7 @@ impl Walk<'_> {
     }
 
     fn compact_length(&mut self, name: &'static str) -> Result<usize, WireError> {
-        self.cursor
-            .varint(name)
-            .map(|length| to_usize(length.saturating_sub(1)))
+        self.cursor.varint(name).map(|length| to_usize(length.saturating_sub(1)))
     }
 }
 
@@ -213,11 +192,7 @@ fn not_negative(field: &'static str, offset: usize, length: i32) -> Result<usize
     match u32::try_from(length) {
         Ok(length) => Ok(to_usize(length)),
         Err(_) if length == -1 => Ok(0),
-        Err(_) => Err(WireError::NegativeLength {
-            field,
-            offset,
-            length,
-        }),
+        Err(_) => Err(WireError::NegativeLength { field, offset, length }),
     }
 }
 

@@ -11,15 +11,10 @@ pub(in crate::wire::guard) const METADATA: Message = Message {
     fields: &[
         Field::new(
             "topics",
-            Array(&Struct(&[
-                Field::new("topic_id", UUID).since(10),
-                Field::new("name", String),
-            ])),
+            Array(&Struct(&[Field::new("topic_id", UUID).since(10), Field::new("name", String)])),
         ),
         Field::new("allow_auto_topic_creation", BOOLEAN).since(4),
-        Field::new("include_cluster_authorized_operations", BOOLEAN)
-            .since(8)
-            .until(10),
+        Field::new("include_cluster_authorized_operations", BOOLEAN).since(8).until(10),
         Field::new("include_topic_authorized_operations", BOOLEAN).since(8),
     ],
 };
@@ -60,10 +55,7 @@ const CREATABLE_TOPIC: &[Field] = &[
     ),
     Field::new(
         "configs",
-        Array(&Struct(&[
-            Field::new("name", String),
-            Field::new("value", String),
-        ])),
+        Array(&Struct(&[Field::new("name", String), Field::new("value", String)])),
     ),
 ];
 
@@ -75,10 +67,7 @@ pub(in crate::wire::guard) const DELETE_TOPICS: Message = Message {
     fields: &[
         Field::new(
             "topics",
-            Array(&Struct(&[
-                Field::new("name", String),
-                Field::new("topic_id", UUID),
-            ])),
+            Array(&Struct(&[Field::new("name", String), Field::new("topic_id", UUID)])),
         )
         .since(6),
         Field::new("topic_names", Array(&String)).until(5),

@@ -21,10 +21,7 @@ const PRODUCE_TOPIC: &[Field] = &[
     Field::new("topic_id", UUID).since(13),
     Field::new(
         "partition_data",
-        Array(&Struct(&[
-            Field::new("index", INT32),
-            Field::new("records", Bytes),
-        ])),
+        Array(&Struct(&[Field::new("index", INT32), Field::new("records", Bytes)])),
     ),
 ];
 
@@ -73,10 +70,8 @@ const FORGOTTEN_TOPIC: &[Field] = &[
     Field::new("partitions", Array(&INT32)),
 ];
 
-const REPLICA_STATE: &[Field] = &[
-    Field::new("replica_id", INT32),
-    Field::new("replica_epoch", INT64),
-];
+const REPLICA_STATE: &[Field] =
+    &[Field::new("replica_id", INT32), Field::new("replica_epoch", INT64)];
 
 pub(in crate::wire::guard) const FETCH_RESPONSE: Message = Message {
     api_key: 1,
@@ -117,10 +112,7 @@ const FETCHED_PARTITION: &[Field] = &[
     Field::new("log_start_offset", INT64).since(5),
     Field::new(
         "aborted_transactions",
-        Array(&Struct(&[
-            Field::new("producer_id", INT64),
-            Field::new("first_offset", INT64),
-        ])),
+        Array(&Struct(&[Field::new("producer_id", INT64), Field::new("first_offset", INT64)])),
     ),
     Field::new("preferred_read_replica", INT32).since(11),
     Field::new("records", Bytes),
@@ -133,10 +125,7 @@ const FETCHED_PARTITION: &[Field] = &[
     Field::tagged(
         1,
         "current_leader",
-        Struct(&[
-            Field::new("leader_id", INT32),
-            Field::new("leader_epoch", INT32),
-        ]),
+        Struct(&[Field::new("leader_id", INT32), Field::new("leader_epoch", INT32)]),
     )
     .since(12),
     Field::tagged(

@@ -54,10 +54,8 @@ pub(in crate::wire::guard) const OFFSET_FETCH: Message = Message {
     ],
 };
 
-const OFFSET_FETCH_TOPIC: &[Field] = &[
-    Field::new("name", String),
-    Field::new("partition_indexes", Array(&INT32)),
-];
+const OFFSET_FETCH_TOPIC: &[Field] =
+    &[Field::new("name", String), Field::new("partition_indexes", Array(&INT32))];
 
 pub(in crate::wire::guard) const FIND_COORDINATOR: Message = Message {
     api_key: 10,
@@ -85,10 +83,7 @@ pub(in crate::wire::guard) const JOIN_GROUP: Message = Message {
         Field::new("protocol_type", String),
         Field::new(
             "protocols",
-            Array(&Struct(&[
-                Field::new("name", String),
-                Field::new("metadata", Bytes),
-            ])),
+            Array(&Struct(&[Field::new("name", String), Field::new("metadata", Bytes)])),
         ),
         Field::new("reason", String).since(8),
     ],
@@ -141,10 +136,7 @@ pub(in crate::wire::guard) const SYNC_GROUP: Message = Message {
         Field::new("protocol_name", String).since(5),
         Field::new(
             "assignments",
-            Array(&Struct(&[
-                Field::new("member_id", String),
-                Field::new("assignment", Bytes),
-            ])),
+            Array(&Struct(&[Field::new("member_id", String), Field::new("assignment", Bytes)])),
         ),
     ],
 };

@@ -40,10 +40,7 @@ pub(in crate::wire::guard) const ADD_PARTITIONS_TO_TXN: Message = Message {
     ],
 };
 
-const TXN_TOPIC: &[Field] = &[
-    Field::new("name", String),
-    Field::new("partitions", Array(&INT32)),
-];
+const TXN_TOPIC: &[Field] = &[Field::new("name", String), Field::new("partitions", Array(&INT32))];
 
 pub(in crate::wire::guard) const ADD_OFFSETS_TO_TXN: Message = Message {
     api_key: 25,

@@ -1,0 +1,81 @@
+//! From a context to its partitions, and back.
+
+use core::slice;
+
+use super::partition::FetchPartition;
+use super::response::Slot;
+use super::table::PartitionTable;
+use super::topics::Key;
+use crate::topic::TopicId;
+
+/// The partitions to read for a context, in order.
+///
+/// Made by [`FetchCache::visit`](super::FetchCache::visit).
+#[derive(Clone, Debug)]
+pub struct Visit<'a> {
+    table: Option<&'a PartitionTable>,
+    slots: slice::Iter<'a, u32>,
+}
+
+impl<'a> Visit<'a> {
+    pub(super) fn new(table: &'a PartitionTable, slots: &'a [u32]) -> Self {
+        Self { table: Some(table), slots: slots.iter() }
+    }
+
+    pub(super) fn all(table: &'a PartitionTable) -> Self {
+        Self::new(table, table.order())
+    }
+
+    pub(super) fn nothing() -> Self {
+        Self { table: None, slots: [].iter() }
+    }
+}
+
+impl<'a> Iterator for Visit<'a> {
+    type Item = FetchPartition<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<FetchPartition<'a>> {
+        let table = self.table?;
+        loop {
+            // The order has holes.
+            if let Some(partition) = table.partition(Slot(*self.slots.next()?)) {
+                return Some(partition);
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.slots.len()))
+    }
+}
+
+/// Finds the places of partitions in a context.
+///
+/// Made by [`FetchCache::slots`](super::FetchCache::slots). Partitions of one topic are found
+/// fastest one after the other.
+#[derive(Clone, Debug)]
+pub struct SlotFinder<'a> {
+    table: Option<&'a PartitionTable>,
+    /// The topic of the last look-up.
+    last: Option<u32>,
+}
+
+impl<'a> SlotFinder<'a> {
+    pub(super) const fn new(table: Option<&'a PartitionTable>) -> Self {
+        Self { table, last: None }
+    }
+
+    /// The place of a partition, if the context has it: of the topic with this id from version 13
+    /// on, of the topic with this name below.
+    #[inline]
+    pub fn find(&mut self, topic_id: TopicId, topic: &str, partition: i32) -> Option<Slot> {
+        let table = self.table?;
+        let key = Key::new(table.uses_topic_ids(), topic_id, topic);
+        let number = match self.last {
+            Some(number) if table.is_topic(number, key) => number,
+            _ => *self.last.insert(table.find_topic(key)?),
+        };
+        table.find_in_topic(number, partition)
+    }
+}
