@@ -9,6 +9,7 @@
 )]
 
 mod cache;
+mod fetcher;
 mod floor;
 mod ratio;
 
@@ -22,5 +23,6 @@ fn main() {
         .sample_size(20)
         .configure_from_args();
     cache::bench(&mut criterion);
+    fetcher::bench(&mut criterion);
     criterion.final_summary();
 }

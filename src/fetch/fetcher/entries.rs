@@ -32,10 +32,24 @@ impl Want {
             fetch_offset: params.fetch_offset,
             log_start_offset: params.log_start_offset,
             max_bytes: params.max_bytes,
-            leader_epoch: params.leader_epoch.unwrap_or(-1).max(-1),
-            last_fetched_epoch: params.last_fetched_epoch.unwrap_or(-1).max(-1),
+            leader_epoch: sentinel(params.leader_epoch),
+            last_fetched_epoch: sentinel(params.last_fetched_epoch),
             partition,
         }
+    }
+
+    /// Whether the request, under `id`, asks for just this. Field by field: `request` may have been written a moment ago,
+    /// and reading it in wider pieces would wait for that.
+    #[inline]
+    pub(super) fn is(&self, id: TopicId, request: &PartitionRequest) -> bool {
+        let params = &request.params;
+        self.fetch_offset == params.fetch_offset
+            && self.log_start_offset == params.log_start_offset
+            && self.max_bytes == params.max_bytes
+            && self.leader_epoch == sentinel(params.leader_epoch)
+            && self.last_fetched_epoch == sentinel(params.last_fetched_epoch)
+            && self.partition == request.partition
+            && self.id == id
     }
 
     pub(super) fn params(&self) -> FetchParams {
@@ -55,6 +69,12 @@ impl Want {
             params: self.params(),
         }
     }
+}
+
+/// An epoch as `Want` holds it: any negative one is absent.
+#[inline]
+fn sentinel(epoch: Option<i32>) -> i32 {
+    epoch.unwrap_or(-1).max(-1)
 }
 
 /// What the open wish list says of an entry.

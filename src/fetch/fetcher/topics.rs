@@ -53,10 +53,11 @@ impl Topics {
         &self.slots[slot as usize].name
     }
 
-    /// Whether `slot` is that of the topic `name`.
+    /// Whether `slot`, which is `NO_SLOT` or that of a topic in use, is that of the topic `name`.
+    #[inline]
     pub(super) fn is(&self, slot: u32, name: &str) -> bool {
         let topic = self.slots.get(slot as usize);
-        topic.is_some_and(|topic| topic.indexed && topic.name.as_str() == name)
+        topic.is_some_and(|topic| same_name(&topic.name, name))
     }
 
     pub(super) fn find(&self, name: &str) -> Option<u32> {
@@ -141,4 +142,19 @@ impl Topics {
             topic.generation = 0;
         }
     }
+}
+
+/// Equality of names. Most are short: two words each, without a call.
+#[inline]
+fn same_name(one: &str, other: &str) -> bool {
+    const WORD: usize = size_of::<u64>();
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    if (WORD..=2 * WORD).contains(&one.len()) {
+        return one.first_chunk::<WORD>() == other.first_chunk()
+            && one.last_chunk::<WORD>() == other.last_chunk();
+    }
+    one == other
 }

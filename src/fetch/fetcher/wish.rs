@@ -141,6 +141,8 @@ impl<'a> WishList<'a> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn turn_to_other(&mut self, id: TopicId, name: &str) {
         let session = &mut *self.session;
         let guess = session.entries.get_if(self.guess);
@@ -160,24 +162,50 @@ impl<'a> WishList<'a> {
     }
 
     /// Adds a partition to the topic at hand.
-    #[inline]
+    #[inline(never)]
     fn add_to_topic(&mut self, request: PartitionRequest) {
-        let want = Want::new(self.id, request);
         let topic = self.topic;
-        let is_it = |entry: &Entry| entry.topic == topic && entry.want.partition == want.partition;
-        let session = &mut *self.session;
-        let slot = if session.entries.get_if(self.guess).is_some_and(is_it) {
-            self.guess
-        } else {
-            let found = session.entries.find(topic, want.partition);
-            let slot = found.unwrap_or_else(|| session.add_entry(topic, want));
-            match session.entries.get_mut_if(self.last) {
-                Some(last) => last.next = slot,
-                None => session.first = slot,
+        let is_it =
+            |entry: &&mut Entry| entry.topic == topic && entry.want.partition == request.partition;
+        let slot = self.guess;
+        match self.session.entries.get_mut_if(slot).filter(is_it) {
+            // The common case: the next partition, as it was, for the first time.
+            Some(entry)
+                if entry.seen != self.generation
+                    && entry.pending == Pending::NOTHING
+                    && !self.is_full
+                    && entry.want.is(self.id, &request) =>
+            {
+                entry.seen = self.generation;
+                self.kept += 1;
+                self.last = slot;
+                self.guess = entry.next;
             }
-            slot
-        };
+            Some(_) => self.add_at(slot, request),
+            None => self.add_elsewhere(request),
+        }
+    }
 
+    #[cold]
+    #[inline(never)]
+    /// Adds a partition that does not follow the one that it followed in the wish list before.
+    fn add_elsewhere(&mut self, request: PartitionRequest) {
+        let session = &mut *self.session;
+        let found = session.entries.find(self.topic, request.partition);
+        let slot =
+            found.unwrap_or_else(|| session.add_entry(self.topic, Want::new(self.id, request)));
+        match session.entries.get_mut_if(self.last) {
+            Some(last) => last.next = slot,
+            None => session.first = slot,
+        }
+        self.add_at(slot, request);
+    }
+
+    #[cold]
+    #[inline(never)]
+    /// Adds a partition whose entry is in `slot`.
+    fn add_at(&mut self, slot: u32, request: PartitionRequest) {
+        let session = &mut *self.session;
         let entry = session.entries.get_mut(slot);
         self.last = slot;
         self.guess = entry.next;
@@ -189,6 +217,7 @@ impl<'a> WishList<'a> {
                 session.wished.push(slot);
             }
         }
+        let want = Want::new(self.id, request);
         if entry.pending == Pending::NOTHING {
             if entry.want != want {
                 entry.pending = Pending::change(session.changes.len());
