@@ -5,6 +5,7 @@
 #![allow(clippy::indexing_slicing, clippy::std_instead_of_core, reason = "a program that measures")]
 
 mod cache;
+mod fetcher;
 mod floor;
 mod ratio;
 
@@ -18,5 +19,6 @@ fn main() {
         .sample_size(20)
         .configure_from_args();
     cache::bench(&mut criterion);
+    fetcher::bench(&mut criterion);
     criterion.final_summary();
 }

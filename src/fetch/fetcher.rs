@@ -60,7 +60,7 @@ pub use wish::WishList;
 use super::request::{FetchMetadata, FetchParams};
 use crate::topic::{TopicId, TopicName};
 use alloc::vec::Vec;
-use entries::{Entries, Pending, Want};
+use entries::{Change, Entries, Pending, Want};
 use foldhash::fast::FixedState;
 use known_ids::KnownIds;
 use topics::Topics;
@@ -120,24 +120,17 @@ pub struct FetcherSession {
     generation: u32,
     /// Whether a wish list was opened and not built.
     is_open: bool,
-    /// The slot that the last wish list began with.
-    first: u32,
     /// While a wish list is open: the slots that it added (all that it names, if the request is full). Afterwards, of an
     /// incremental request: the slots that it sends.
     wished: Vec<u32>,
-    /// While a wish list is open: what it changes of entries that were there.
+    /// While a wish list is open: which of the session's entries it changed.
     changes: Vec<Change>,
     /// What the last plan forgets, then what it replaces.
     dropped: Vec<Dropped>,
+    /// While a plan is made: what it replaces.
+    replaced: Vec<Dropped>,
     /// How many of `dropped` are forgotten.
     forgotten: usize,
-}
-
-/// Other parameters for an entry of the session.
-#[derive(Clone, Copy, Debug)]
-struct Change {
-    slot: u32,
-    want: Want,
 }
 
 /// A partition that left the session, or that remains under another topic id.
@@ -168,10 +161,10 @@ impl FetcherSession {
             order: Vec::new(),
             generation: 0,
             is_open: false,
-            first: entries::NO_SLOT,
             wished: Vec::new(),
             changes: Vec::new(),
             dropped: Vec::new(),
+            replaced: Vec::new(),
             forgotten: 0,
         }
     }
@@ -196,8 +189,8 @@ impl FetcherSession {
     /// What the request built last asks, or implies, of this partition. O(1).
     pub fn params(&self, topic: &str, partition: i32) -> Option<FetchParams> {
         let slot = self.entries.find(self.topics.find(topic)?, partition)?;
-        let entry = self.entries.get(slot);
-        (entry.pending != Pending::NEW).then(|| entry.want.params())
+        let is_new = self.entries.get(slot).pending == Pending::NEW;
+        (!is_new).then(|| self.held(slot).params())
     }
 
     /// The name under which the request built last knows the topic `id`: how a response of version 13 or above is read.
@@ -226,11 +219,17 @@ impl FetcherSession {
         self.next = self.next.next_close_existing();
     }
 
+    /// What the session holds of an entry; a wish list that was dropped unbuilt may have left something else in it.
+    fn held(&self, slot: u32) -> &Want {
+        let entry = self.entries.get(slot);
+        let change = self.changes.get(entry.pending.number());
+        change.map_or(&entry.want, |change| &change.held)
+    }
+
     /// The number of a new wish list or response, which no entry bears yet.
     fn next_generation(&mut self) -> u32 {
         if self.generation == u32::MAX {
             self.entries.reset_seen();
-            self.topics.reset_generations();
             self.known_ids.renumber(1);
             self.generation = 1;
         }

@@ -5,6 +5,15 @@
 //! `CONFORMANCE_VECTORS` names. To teach the replayer a folder, write a module with a [`Subject`] and list it in
 //! [`SUBJECTS`].
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "a test program, which fails by panicking"
+)]
+
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;

@@ -1,16 +1,14 @@
 //! What a finished wish list makes of the session.
 
-use super::entries::{NO_SLOT, Pending};
-use super::{Change, Dropped, FetcherSession};
+use super::entries::{Change, NO_SLOT, Pending, Want};
+use super::{Dropped, FetcherSession};
 use core::mem;
 
 impl FetcherSession {
     /// Makes the wish list `generation`, which names `kept` partitions of the session, the session.
     pub(super) fn replace_partitions(&mut self, generation: u32, kept: usize) {
-        for Change { slot, want } in self.changes.drain(..) {
-            let entry = self.entries.get_mut(slot);
-            entry.pending = Pending::NOTHING;
-            entry.want = want;
+        for Change { slot, .. } in self.changes.drain(..) {
+            self.entries.get_mut(slot).pending = Pending::NOTHING;
         }
         let has_added = self.wished.len() > kept;
         let has_removed = self.order.len() > kept;
@@ -34,57 +32,55 @@ impl FetcherSession {
     /// removed can be forgotten by topic id.
     pub(super) fn update_partitions(&mut self, generation: u32, kept: usize) -> bool {
         let added = self.wished.len();
+        for &slot in &self.wished {
+            self.entries.get_mut(slot).pending = Pending::NOTHING;
+        }
         let mut can_forget_by_id = true;
         if kept < self.order.len() || !self.changes.is_empty() {
             let mut order = mem::take(&mut self.order);
-            order.retain(|slot| self.is_still_wished(*slot, generation));
+            if kept < order.len() {
+                order.retain(|slot| self.is_still_wished(*slot, generation));
+            }
+            for slot in &order {
+                self.settle(*slot);
+            }
             self.order = order;
+            self.changes.clear();
             can_forget_by_id = !self.dropped.iter().any(|dropped| dropped.id.is_zero());
             self.forgotten = self.dropped.len();
-            self.find_replaced(added);
+            self.dropped.append(&mut self.replaced);
             self.link_dropped();
         }
-        for slot in self.wished.iter().copied().take(added) {
-            self.entries.get_mut(slot).pending = Pending::NOTHING;
-            self.order.push(slot);
-        }
-        self.changes.clear();
+        self.order
+            .extend_from_slice(self.wished.get(..added).unwrap_or_default());
         can_forget_by_id
     }
 
-    /// Exchanges what the session and the wish list want of an entry, where they differ; removes the entry if the wish
-    /// list does not name it.
+    /// Removes an entry that the wish list does not name.
     fn is_still_wished(&mut self, slot: u32, generation: u32) -> bool {
-        let entry = self.entries.get_mut(slot);
-        if entry.seen != generation {
-            let (id, topic, partition) = (entry.want.id, entry.topic, entry.want.partition);
-            self.dropped.push(Dropped::new(id, topic, partition));
-            self.remove_entry(slot);
-            return false;
+        let entry = self.entries.get(slot);
+        if entry.seen == generation {
+            return true;
         }
-        if let Some(change) = self.changes.get_mut(entry.pending.number()) {
-            // A partition that was added twice may have come back to what the session holds.
-            if change.want == entry.want {
-                entry.pending = Pending::NOTHING;
-            } else {
-                mem::swap(&mut change.want, &mut entry.want);
-                self.wished.push(slot);
-            }
-        }
-        true
+        self.dropped.push(Dropped::of(entry.topic, &entry.want));
+        self.remove_entry(slot);
+        false
     }
 
-    /// Lists which of the altered entries, those from `altered` on, went from one topic id to another.
-    fn find_replaced(&mut self, altered: usize) {
-        for slot in self.wished.iter().copied().skip(altered) {
-            let entry = self.entries.get_mut(slot);
-            let pending = mem::replace(&mut entry.pending, Pending::NOTHING);
-            let Some(old) = self.changes.get(pending.number()).map(|change| change.want) else {
-                continue;
-            };
-            if old.id != entry.want.id && !old.id.is_zero() && !entry.want.id.is_zero() {
-                self.dropped.push(Dropped::new(old.id, entry.topic, old.partition));
-            }
+    /// Lists an entry as altered, and as replaced, if the wish list changed it.
+    fn settle(&mut self, slot: u32) {
+        let entry = self.entries.get_mut(slot);
+        let pending = mem::replace(&mut entry.pending, Pending::NOTHING);
+        let Some(Change { held, .. }) = self.changes.get(pending.number()) else {
+            return;
+        };
+        // A partition that was added twice may have come back to what the session holds.
+        if *held == entry.want {
+            return;
+        }
+        self.wished.push(slot);
+        if held.id != entry.want.id && !held.id.is_zero() && !entry.want.id.is_zero() {
+            self.replaced.push(Dropped::of(entry.topic, held));
         }
     }
 
@@ -113,7 +109,13 @@ impl FetcherSession {
 }
 
 impl Dropped {
-    fn new(id: crate::topic::TopicId, topic: u32, partition: i32) -> Self {
-        Self { id, topic, partition, next: NO_SLOT, leads: true }
+    fn of(topic: u32, want: &Want) -> Self {
+        Self {
+            id: want.id,
+            topic,
+            partition: want.partition,
+            next: NO_SLOT,
+            leads: true,
+        }
     }
 }

@@ -25,8 +25,8 @@ pub(super) struct Want {
 }
 
 impl Want {
-    pub(super) fn new(id: TopicId, request: PartitionRequest) -> Self {
-        let PartitionRequest { partition, params } = request;
+    pub(super) fn new(id: TopicId, request: &PartitionRequest) -> Self {
+        let &PartitionRequest { partition, params } = request;
         Self {
             id,
             fetch_offset: params.fetch_offset,
@@ -36,6 +36,21 @@ impl Want {
             last_fetched_epoch: params.last_fetched_epoch.unwrap_or(-1).max(-1),
             partition,
         }
+    }
+
+    /// Whether the request, under `id`, asks for just this. May be false for a request with a negative epoch.
+    ///
+    /// Field by field and in branches: `request` was written a moment ago, and reading it in wider pieces waits for that.
+    #[inline]
+    pub(super) fn is(&self, id: TopicId, request: &PartitionRequest) -> bool {
+        let params = &request.params;
+        self.partition == request.partition
+            && self.fetch_offset == params.fetch_offset
+            && self.log_start_offset == params.log_start_offset
+            && self.max_bytes == params.max_bytes
+            && self.leader_epoch == params.leader_epoch.unwrap_or(-1)
+            && self.last_fetched_epoch == params.last_fetched_epoch.unwrap_or(-1)
+            && self.id == id
     }
 
     pub(super) fn params(&self) -> FetchParams {
@@ -64,10 +79,13 @@ impl Pending {
     /// The entry exists only because of the open wish list.
     pub(super) const NEW: Self = Self(u32::MAX - 1);
 
+    /// What no entry has.
+    pub(super) const NEVER: Self = Self(u32::MAX - 2);
+
     /// Other parameters: the change with this number.
     pub(super) fn change(number: usize) -> Self {
-        // There are at most as many changes as entries, of which there are fewer than `u32::MAX - 1`.
-        Self(u32::try_from(number).unwrap_or(Self::NEW.0))
+        // There are at most as many changes as entries.
+        Self(u32::try_from(number).unwrap_or(Self::NEVER.0))
     }
 
     /// The number of the change.
@@ -85,8 +103,28 @@ pub(super) struct Entry {
     /// The generation in which a wish list or a response last named the entry.
     pub(super) seen: u32,
     pub(super) pending: Pending,
-    /// The entry that followed this one in the last wish list: a guess at the next one. In a free entry, the next free one.
+    /// The entry that once followed this one in a wish list, if not the one in the next slot: a guess. In a free entry,
+    /// the next free one.
     pub(super) next: u32,
+}
+
+impl Entry {
+    /// Makes the entry, which is in `slot`, that of the change with this number.
+    #[inline]
+    pub(super) fn change(&mut self, slot: u32, number: usize) -> Change {
+        self.pending = Pending::change(number);
+        Change {
+            slot,
+            held: self.want,
+        }
+    }
+}
+
+/// What the session holds of an entry that the open wish list changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    pub(super) slot: u32,
+    pub(super) held: Want,
 }
 
 /// A slab of entries with an index.
@@ -135,9 +173,12 @@ impl Entries {
     pub(super) fn insert(&mut self, topic: u32, want: Want, pending: Pending) -> u32 {
         let entry = Entry { want, topic, seen: 0, pending, next: NO_SLOT };
         let slot = if self.free == NO_SLOT {
-            // Two numbers are set aside, see `Pending`. Memory for so many entries: 256 GiB.
+            // Three numbers are set aside, see `Pending`. Memory for so many entries: 256 GiB.
             let slot = u32::try_from(self.slots.len()).unwrap_or(NO_SLOT);
-            assert!(slot < Pending::NEW.0, "too many partitions in one fetch session");
+            assert!(
+                slot < Pending::NEVER.0,
+                "too many partitions in one fetch session"
+            );
             self.slots.push(entry);
             slot
         } else {

@@ -47,7 +47,10 @@ pub(super) struct KnownIds {
     named: usize,
 }
 
-#[allow(clippy::indexing_slicing, reason = "the index holds positions of the list")]
+#[allow(
+    clippy::indexing_slicing,
+    reason = "the index holds places in the list"
+)]
 impl KnownIds {
     pub(super) fn new(hasher: FixedState) -> Self {
         Self { ids: Vec::new(), index: HashTable::new(), hasher, built: 0, live: 0, named: 0 }
@@ -55,7 +58,7 @@ impl KnownIds {
 
     /// The topic that `id` stood for in the request built last.
     pub(super) fn topic(&self, id: TopicId) -> Option<u32> {
-        self.ids[self.position(id)?].topic(self.generation()?)
+        self.ids[self.place(id)? as usize].topic(self.generation()?)
     }
 
     /// All ids of the request built last, with their topics.
@@ -73,27 +76,25 @@ impl KnownIds {
         let built = self.built;
         self.ids.retain(|known| built != 0 && known.topic(built).is_some());
         self.index.clear();
-        for position in 0..self.ids.len() {
-            self.enter(position);
+        for place in (0..).take(self.ids.len()) {
+            self.enter(place);
         }
     }
 
-    /// The wish list `generation` names `topic` with `id`; the first name of an id counts.
-    pub(super) fn name(&mut self, id: TopicId, topic: u32, generation: u32) {
+    /// The wish list `generation` names `topic` with `id`; the first name of an id counts. Gives the id's place, which is
+    /// found without hashing if it is `guess`.
+    pub(super) fn name(&mut self, id: TopicId, guess: u32, topic: u32, generation: u32) -> u32 {
         let named = Named { generation, topic };
-        let Some(position) = self.position(id) else {
-            let nobody = Named { generation: 0, topic: NO_SLOT };
-            self.ids.push(KnownId { id, named: [named, nobody] });
-            self.enter(self.ids.len() - 1);
-            self.named += 1;
-            return;
-        };
-        let known = &mut self.ids[position];
+        let guessed = self.ids.get(guess as usize).filter(|known| known.id == id);
+        let place = guessed.map(|_| guess).or_else(|| self.place(id));
+        let place = place.unwrap_or_else(|| self.add(id));
+        let known = &mut self.ids[place as usize];
         if known.topic(generation).is_none() {
             let kept = usize::from(known.named[0].generation == self.built);
             known.named[kept] = named;
             self.named += 1;
         }
+        place
     }
 
     /// The wish list `generation` was built; without the use of ids its request knows none.
@@ -115,22 +116,33 @@ impl KnownIds {
         (self.built != 0).then_some(self.built)
     }
 
-    fn position(&self, id: TopicId) -> Option<usize> {
-        let is_it = |position: &u32| self.ids[*position as usize].id == id;
-        let found = self.index.find(self.hash(id), is_it);
-        found.map(|position| *position as usize)
+    fn place(&self, id: TopicId) -> Option<u32> {
+        let is_it = |place: &u32| self.ids[*place as usize].id == id;
+        self.index.find(hash(&self.hasher, id), is_it).copied()
     }
 
-    fn enter(&mut self, position: usize) {
-        let hash = self.hash(self.ids[position].id);
+    fn add(&mut self, id: TopicId) -> u32 {
+        let nobody = Named {
+            generation: 0,
+            topic: NO_SLOT,
+        };
+        // Each id was named with a partition, and those are limited.
+        let place = u32::try_from(self.ids.len()).unwrap_or(NO_SLOT);
+        self.ids.push(KnownId {
+            id,
+            named: [nobody; 2],
+        });
+        self.enter(place);
+        place
+    }
+
+    fn enter(&mut self, place: u32) {
         let (ids, hasher) = (&self.ids, &self.hasher);
-        let rehash = |position: &u32| hasher.hash_one(ids[*position as usize].id.as_u128());
-        // Each id was named with an entry, and entries are limited.
-        let position = u32::try_from(position).unwrap_or(NO_SLOT);
-        self.index.insert_unique(hash, position, rehash);
+        let rehash = |place: &u32| hash(hasher, ids[*place as usize].id);
+        self.index.insert_unique(rehash(&place), place, rehash);
     }
+}
 
-    fn hash(&self, id: TopicId) -> u64 {
-        self.hasher.hash_one(id.as_u128())
-    }
+fn hash(hasher: &FixedState, id: TopicId) -> u64 {
+    hasher.hash_one(id.as_u128())
 }

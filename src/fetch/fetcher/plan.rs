@@ -197,12 +197,16 @@ impl<'a> Iterator for PlannedPartitions<'a> {
     type Item = SessionPartition<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.session.entries.get(*self.slots.next()?);
+        let slot = *self.slots.next()?;
+        let held = self.session.held(slot);
         Some(SessionPartition {
-            id: entry.want.id,
-            topic: self.session.topics.name(entry.topic),
-            partition: entry.want.partition,
-            params: entry.want.params(),
+            id: held.id,
+            topic: self
+                .session
+                .topics
+                .name(self.session.entries.get(slot).topic),
+            partition: held.partition,
+            params: held.params(),
         })
     }
 

@@ -1,7 +1,6 @@
 //! A session that was exported comes back.
 
-use super::entries::Pending;
-use super::entries::Want;
+use super::entries::{NO_SLOT, Pending, Want};
 use super::{FetcherSession, SessionPartition};
 use crate::fetch::request::FetchMetadata;
 use crate::fetch::request::PartitionRequest;
@@ -92,7 +91,7 @@ impl FetcherSession {
         if self.entries.find(topic, partition).is_some() {
             return Err(RestoreError::DuplicatePartition { topic: name.clone(), partition });
         }
-        let want = Want::new(id, PartitionRequest { partition, params });
+        let want = Want::new(id, &PartitionRequest { partition, params });
         self.topics.entry_added(topic);
         self.order.push(self.entries.insert(topic, want, Pending::NOTHING));
         Ok(())
@@ -116,7 +115,7 @@ impl FetcherSession {
             let Some(topic) = self.topics.find(name) else {
                 return Err(RestoreError::UnusedTopicId { id, topic: name.clone() });
             };
-            self.known_ids.name(id, topic, generation);
+            self.known_ids.name(id, NO_SLOT, topic, generation);
         }
         self.known_ids.built(has_names.then_some(generation));
         if !has_names {

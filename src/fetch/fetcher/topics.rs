@@ -1,7 +1,7 @@
 //! The topics of a session, each name held once.
 
 use super::entries::NO_SLOT;
-use crate::topic::{TopicId, TopicName};
+use crate::topic::TopicName;
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use core::mem;
@@ -16,9 +16,8 @@ struct Topic {
     entries: u32,
     /// Whether the index holds the topic; a freed slot keeps its name until it is used again.
     indexed: bool,
-    /// The id under which a wish list last named the topic, and that wish list's generation.
-    id: TopicId,
-    generation: u32,
+    /// Where among the known ids the one is under which a wish list last named the topic: a guess.
+    place_of_id: u32,
     /// The number of the topic's partition that a plan dropped last; may be of an old plan.
     last_dropped: u32,
 }
@@ -50,10 +49,11 @@ impl Topics {
         &self.slots[slot as usize].name
     }
 
-    /// Whether `slot` is that of the topic `name`.
+    /// Whether `slot`, which is `NO_SLOT` or that of a topic in use, is that of the topic `name`.
+    #[inline]
     pub(super) fn is(&self, slot: u32, name: &str) -> bool {
         let topic = self.slots.get(slot as usize);
-        topic.is_some_and(|topic| topic.indexed && topic.name.as_str() == name)
+        topic.is_some_and(|topic| same_name(&topic.name, name))
     }
 
     pub(super) fn find(&self, name: &str) -> Option<u32> {
@@ -70,8 +70,7 @@ impl Topics {
             name: TopicName::from(name),
             entries: 0,
             indexed: true,
-            id: TopicId::ZERO,
-            generation: 0,
+            place_of_id: NO_SLOT,
             last_dropped: NO_SLOT,
         };
         let slot = if let Some(slot) = self.free.pop() {
@@ -89,13 +88,9 @@ impl Topics {
         slot
     }
 
-    /// Notes that a wish list named the topic with `id`; false if it was the last thing that it said of the topic.
-    pub(super) fn name_with_id(&mut self, slot: u32, id: TopicId, generation: u32) -> bool {
-        let topic = &mut self.slots[slot as usize];
-        let is_news = topic.generation != generation || topic.id != id;
-        topic.id = id;
-        topic.generation = generation;
-        is_news
+    /// Where among the known ids that of the topic is likely to be.
+    pub(super) fn place_of_id(&mut self, slot: u32) -> &mut u32 {
+        &mut self.slots[slot as usize].place_of_id
     }
 
     /// Notes the number of a dropped partition of the topic; gives the one before.
@@ -130,11 +125,24 @@ impl Topics {
             self.free.push(slot);
         }
     }
+}
 
-    /// Forgets when topics were last named.
-    pub(super) fn reset_generations(&mut self) {
-        for topic in &mut self.slots {
-            topic.generation = 0;
+/// Equality of names. Most are short: two words each, without a call.
+#[inline]
+fn same_name(one: &str, other: &str) -> bool {
+    const WORD: usize = size_of::<u64>();
+    const HALF: usize = size_of::<u32>();
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    one.len() == other.len()
+        && match one.len() {
+            WORD..=16 => {
+                one.first_chunk::<WORD>() == other.first_chunk()
+                    && one.last_chunk::<WORD>() == other.last_chunk()
+            }
+            HALF..WORD => {
+                one.first_chunk::<HALF>() == other.first_chunk()
+                    && one.last_chunk::<HALF>() == other.last_chunk()
+            }
+            _ => one == other,
         }
-    }
 }

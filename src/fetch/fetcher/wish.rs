@@ -1,8 +1,8 @@
 //! The wish list: every partition that is to be fetched, compared with what the session holds.
 
-use super::entries::{Entry, NO_SLOT, Pending, Want};
+use super::FetcherSession;
+use super::entries::{Change, Entries, Entry, NO_SLOT, Pending, Want};
 use super::plan::FetchPlan;
-use super::{Change, FetcherSession};
 use crate::fetch::request::PartitionRequest;
 use crate::topic::TopicId;
 use core::mem;
@@ -23,9 +23,10 @@ pub struct WishList<'a> {
     /// The topic that was named last, and its id.
     topic: u32,
     id: TopicId,
-    /// The entry that was named last, and the one that is likely to be next.
+    /// The entry that was named last.
     last: u32,
-    guess: u32,
+    /// What the open wish list says of an entry that is as it was; [`Pending::NEVER`] if all entries are to be noted.
+    quiet: Pending,
 }
 
 impl FetcherSession {
@@ -49,7 +50,11 @@ impl FetcherSession {
             topic: NO_SLOT,
             id: TopicId::ZERO,
             last: NO_SLOT,
-            guess: self.first,
+            quiet: if self.next.is_full() {
+                Pending::NEVER
+            } else {
+                Pending::NOTHING
+            },
             session: self,
         }
     }
@@ -59,8 +64,10 @@ impl FetcherSession {
         if !mem::take(&mut self.is_open) {
             return;
         }
-        for change in self.changes.drain(..) {
-            self.entries.get_mut(change.slot).pending = Pending::NOTHING;
+        for Change { slot, held } in self.changes.drain(..) {
+            let entry = self.entries.get_mut(slot);
+            entry.pending = Pending::NOTHING;
+            entry.want = held;
         }
         while let Some(slot) = self.wished.pop() {
             if self.entries.get(slot).pending == Pending::NEW {
@@ -89,7 +96,7 @@ impl<'a> WishList<'a> {
     #[inline]
     pub fn add(&mut self, id: TopicId, name: &str, request: PartitionRequest) {
         self.turn_to(id, name);
-        self.add_to_topic(request);
+        self.add_to_topic(&request);
     }
 
     /// Adds partitions of one topic: [`add`](Self::add) for each of them, with the topic looked up once.
@@ -105,7 +112,7 @@ impl<'a> WishList<'a> {
             self.add(id, name, request);
         }
         for request in requests {
-            self.add_to_topic(request);
+            self.add_to_topic(&request);
         }
     }
 
@@ -134,16 +141,23 @@ impl<'a> WishList<'a> {
         }
     }
 
+    #[inline(never)]
     fn turn_to_other(&mut self, id: TopicId, name: &str) {
         let session = &mut *self.session;
-        let guess = session.entries.get_if(self.guess);
-        let guess = guess.map_or(NO_SLOT, |entry| entry.topic);
-        let topic =
-            if session.topics.is(guess, name) { guess } else { session.topics.intern(name) };
+        let guesses = guesses(&session.entries, self.last);
+        let mut guesses = guesses.into_iter().map(|slot| {
+            session
+                .entries
+                .get_if(slot)
+                .map_or(NO_SLOT, |entry| entry.topic)
+        });
+        let guessed = guesses.find(|topic| session.topics.is(*topic, name));
+        let topic = guessed.unwrap_or_else(|| session.topics.intern(name));
         if id.is_zero() {
             self.lacks_ids = true;
-        } else if session.topics.name_with_id(topic, id, self.generation) {
-            session.known_ids.name(id, topic, self.generation);
+        } else {
+            let place = session.topics.place_of_id(topic);
+            *place = session.known_ids.name(id, *place, topic, self.generation);
         }
         self.topic = topic;
         self.id = id;
@@ -151,26 +165,52 @@ impl<'a> WishList<'a> {
 
     /// Adds a partition to the topic at hand.
     #[inline]
-    fn add_to_topic(&mut self, request: PartitionRequest) {
-        let want = Want::new(self.id, request);
-        let topic = self.topic;
-        let is_it = |entry: &Entry| entry.topic == topic && entry.want.partition == want.partition;
+    fn add_to_topic(&mut self, request: &PartitionRequest) {
+        // Most likely it is the one in the next slot, and asks for the same as before.
+        let slot = self.last.wrapping_add(1);
         let session = &mut *self.session;
-        let slot = if session.entries.get_if(self.guess).is_some_and(is_it) {
-            self.guess
-        } else {
-            let found = session.entries.find(topic, want.partition);
-            let slot = found.unwrap_or_else(|| session.add_entry(topic, want));
-            match session.entries.get_mut_if(self.last) {
-                Some(last) => last.next = slot,
-                None => session.first = slot,
+        match session.entries.get_mut_if(slot) {
+            Some(entry)
+                if entry.topic == self.topic
+                    && entry.want.partition == request.partition
+                    && entry.seen != self.generation
+                    && entry.pending == self.quiet =>
+            {
+                entry.seen = self.generation;
+                self.kept += 1;
+                self.last = slot;
+                if !entry.want.is(self.id, request) {
+                    session
+                        .changes
+                        .push(entry.change(slot, session.changes.len()));
+                    entry.want = Want::new(self.id, request);
+                }
+            }
+            _ => self.add_elsewhere(request),
+        }
+    }
+
+    /// Adds a partition that is not where it is expected.
+    #[inline(never)]
+    fn add_elsewhere(&mut self, request: &PartitionRequest) {
+        let session = &mut *self.session;
+        let is_it =
+            |entry: &Entry| entry.topic == self.topic && entry.want.partition == request.partition;
+        let guesses = guesses(&session.entries, self.last);
+        let mut guesses = guesses.into_iter();
+        let guessed = guesses.find(|slot| session.entries.get_if(*slot).is_some_and(is_it));
+        let slot = guessed.unwrap_or_else(|| {
+            let found = session.entries.find(self.topic, request.partition);
+            let slot =
+                found.unwrap_or_else(|| session.add_entry(self.topic, Want::new(self.id, request)));
+            if let Some(last) = session.entries.get_mut_if(self.last) {
+                last.next = slot;
             }
             slot
-        };
+        });
+        self.last = slot;
 
         let entry = session.entries.get_mut(slot);
-        self.last = slot;
-        self.guess = entry.next;
         if entry.seen != self.generation {
             entry.seen = self.generation;
             let is_new = entry.pending == Pending::NEW;
@@ -179,15 +219,18 @@ impl<'a> WishList<'a> {
                 session.wished.push(slot);
             }
         }
-        if entry.pending == Pending::NOTHING {
-            if entry.want != want {
-                entry.pending = Pending::change(session.changes.len());
-                session.changes.push(Change { slot, want });
-            }
-        } else if let Some(change) = session.changes.get_mut(entry.pending.number()) {
-            change.want = want;
-        } else {
-            entry.want = want;
+        if entry.pending == Pending::NOTHING && !entry.want.is(self.id, request) {
+            session
+                .changes
+                .push(entry.change(slot, session.changes.len()));
         }
+        entry.want = Want::new(self.id, request);
     }
+}
+
+/// Where the partition after the one in `last` is likely to be.
+#[inline]
+fn guesses(entries: &Entries, last: u32) -> [u32; 2] {
+    let next = entries.get_if(last).map_or(NO_SLOT, |last| last.next);
+    [last.wrapping_add(1), next]
 }
