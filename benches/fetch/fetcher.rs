@@ -27,12 +27,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             let mut floor = Floor::of(&list);
             let mut session = session(&wishes(partitions));
             build(&mut session, &list);
-            paired(
-                criterion,
-                &name,
-                || floor.run(&list),
-                || build(&mut session, &list),
-            );
+            paired(criterion, &name, || floor.run(&list), || build(&mut session, &list));
         }
         for percent in [10, 100] {
             let name = format!("fetcher/changing/{partitions}/{percent}%");
@@ -108,12 +103,8 @@ fn change(list: &mut [Wish], percent: usize) {
 fn session(list: &[Wish]) -> FetcherSession {
     let mut session = FetcherSession::new(SEED);
     build(&mut session, list);
-    let head = ResponseHead {
-        version: 18,
-        error: ErrorCode::None,
-        session_id: 1,
-        throttle_time_ms: 0,
-    };
+    let head =
+        ResponseHead { version: 18, error: ErrorCode::None, session_id: 1, throttle_time_ms: 0 };
     let topics = list.iter().map(|wish| AnsweredTopic {
         id: wish.id,
         name: "",
@@ -126,10 +117,7 @@ fn session(list: &[Wish]) -> FetcherSession {
 
 fn build(session: &mut FetcherSession, list: &[Wish]) {
     let mut wish = session.wish();
-    for Wish {
-        id, name, request, ..
-    } in list
-    {
+    for Wish { id, name, request, .. } in list {
         wish.add(*id, name, *request);
     }
     black_box(wish.build().to_send().len());
@@ -145,10 +133,7 @@ impl Floor {
     fn of(list: &[Wish]) -> Self {
         let mut table = HashMap::with_hasher(FixedState::with_seed(SEED));
         for wish in list {
-            table.insert(
-                (wish.topic, wish.request.partition),
-                (wish.request.params, 0),
-            );
+            table.insert((wish.topic, wish.request.partition), (wish.request.params, 0));
         }
         Self { table, round: 0 }
     }

@@ -148,9 +148,7 @@ impl Changes {
         let mut is_sorted = true;
         let mut last = 0;
         self.slots.retain(|&slot| {
-            let Some(entry) = entries.get_mut(slot as usize) else {
-                return false;
-            };
+            let Some(entry) = entries.get_mut(slot as usize) else { return false };
             if !entry.is_live() {
                 entry.set_unchanged();
                 return false;

@@ -48,9 +48,7 @@ impl DetachedSessions {
         self.partitions += detached.table.len();
         self.sessions.push_back(detached);
         while self.sessions.len() > self.sessions_max || self.partitions > self.partitions_max {
-            let Some(oldest) = self.sessions.pop_front() else {
-                break;
-            };
+            let Some(oldest) = self.sessions.pop_front() else { break };
             self.partitions -= oldest.table.len();
         }
     }

@@ -144,9 +144,7 @@ pub(super) fn response_size(
     let mut size = ResponseSize::new(version);
     let mut open = None;
     for read in reads {
-        let Some(entry) = table.entry(read.slot()) else {
-            continue;
-        };
+        let Some(entry) = table.entry(read.slot()) else { continue };
         if !is_carried(entry, read) {
             continue;
         }

@@ -234,9 +234,7 @@ impl FetchShard {
             let detached = self.detached.find(ticket);
             return detached.map_or_else(Visit::nothing, |it| Visit::all(&it.table));
         }
-        let Some(session) = self.ticketed(ticket) else {
-            return Visit::nothing();
-        };
+        let Some(session) = self.ticketed(ticket) else { return Visit::nothing() };
         if session.epoch != ticket.epoch {
             return Visit::nothing();
         }
@@ -465,13 +463,9 @@ impl FetchShard {
 
     fn remove(&mut self, place: u32, why: Removal) {
         self.unwatch_all(place);
-        let Some(it) = self.places.get_mut(place as usize) else {
-            return;
-        };
+        let Some(it) = self.places.get_mut(place as usize) else { return };
         let generation = it.generation;
-        let Some(session) = it.session.take() else {
-            return;
-        };
+        let Some(session) = it.session.take() else { return };
         it.generation = generation.wrapping_add(1);
         self.free.push(place);
         if let Ok(found) =
@@ -524,9 +518,7 @@ impl FetchShard {
     /// Gives back the memory that a session holds for partitions that it forgot.
     fn compact(&mut self, place: u32) {
         self.unwatch_all(place);
-        let Some(session) = self.session_mut(place) else {
-            return;
-        };
+        let Some(session) = self.session_mut(place) else { return };
         *session.table = session.table.compacted();
         if let Some(changes) = &mut session.changes {
             changes.renumber(&session.table);
@@ -566,14 +558,10 @@ impl FetchShard {
         else {
             return;
         };
-        let Some(entry) = session.table.entry(Slot(slot)) else {
-            return;
-        };
+        let Some(entry) = session.table.entry(Slot(slot)) else { return };
         let (number, partition) = (entry.topic(), entry.partition);
         let uses_topic_ids = session.table.uses_topic_ids();
-        let Some(topic) = session.table.topic_mut(number) else {
-            return;
-        };
+        let Some(topic) = session.table.topic_mut(number) else { return };
         if topic.watch == UNWATCHED {
             let key = match &topic.name {
                 Some(name) if !uses_topic_ids => WatchKey::Name(TopicName::clone(name)),

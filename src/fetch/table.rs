@@ -200,9 +200,7 @@ impl PartitionTable {
     pub(super) fn remove_all(&mut self, request: &FetchRequest<'_>, delta: &mut TableDelta) {
         for topic in request.forgotten {
             let key = Key::new(self.uses_topic_ids(), topic.id, topic.name);
-            let Some(number) = self.find_topic(key) else {
-                continue;
-            };
+            let Some(number) = self.find_topic(key) else { continue };
             for &partition in topic.partitions {
                 self.remove(number, partition, delta);
             }
@@ -222,9 +220,7 @@ impl PartitionTable {
 
     /// Takes an entry that the index no longer holds out of the order and of use.
     fn retire(&mut self, slot: u32, delta: &mut TableDelta) {
-        let Some(entry) = self.entries.get_mut(slot as usize) else {
-            return;
-        };
+        let Some(entry) = self.entries.get_mut(slot as usize) else { return };
         let topic = entry.topic();
         if let Some(place) = self.order.get_mut(entry.position as usize) {
             *place = NIL;
@@ -408,9 +404,7 @@ impl PartitionTable {
         }
         for read in reads {
             let place = as_number(self.order.len());
-            let Some(entry) = self.entry_mut(read.slot()) else {
-                continue;
-            };
+            let Some(entry) = self.entry_mut(read.slot()) else { continue };
             if entry.position == NIL {
                 entry.position = place;
                 self.order.push(read.slot().0);

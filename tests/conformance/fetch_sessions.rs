@@ -222,9 +222,7 @@ impl<'a> Replay<'a> {
     }
 
     fn identity(&self, tuple: &[Value]) -> Result<Identity, String> {
-        let [id, name, partition] = tuple else {
-            return Err(String::from("not an identity"));
-        };
+        let [id, name, partition] = tuple else { return Err(String::from("not an identity")) };
         Ok((self.topic_ids.id(id)?, optional_text(name)?.map(str::to_owned), integer(partition)?))
     }
 

@@ -51,8 +51,7 @@ impl FetcherSession {
             self.dropped.append(&mut self.replaced);
             self.link_dropped();
         }
-        self.order
-            .extend_from_slice(self.wished.get(..added).unwrap_or_default());
+        self.order.extend_from_slice(self.wished.get(..added).unwrap_or_default());
         can_forget_by_id
     }
 
@@ -87,9 +86,7 @@ impl FetcherSession {
     /// Links what was dropped of one topic and id, in order.
     fn link_dropped(&mut self) {
         for position in 0..self.dropped.len() {
-            let Some(&dropped) = self.dropped.get(position) else {
-                return;
-            };
+            let Some(&dropped) = self.dropped.get(position) else { return };
             // There are at most twice as many as entries, but those that matter have numbers: see `Pending`.
             let number = u32::try_from(position).unwrap_or(NO_SLOT);
             let before = self.topics.last_dropped(dropped.topic, number);
@@ -110,12 +107,6 @@ impl FetcherSession {
 
 impl Dropped {
     fn of(topic: u32, want: &Want) -> Self {
-        Self {
-            id: want.id,
-            topic,
-            partition: want.partition,
-            next: NO_SLOT,
-            leads: true,
-        }
+        Self { id: want.id, topic, partition: want.partition, next: NO_SLOT, leads: true }
     }
 }

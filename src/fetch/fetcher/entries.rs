@@ -113,10 +113,7 @@ impl Entry {
     #[inline]
     pub(super) fn change(&mut self, slot: u32, number: usize) -> Change {
         self.pending = Pending::change(number);
-        Change {
-            slot,
-            held: self.want,
-        }
+        Change { slot, held: self.want }
     }
 }
 
@@ -175,10 +172,7 @@ impl Entries {
         let slot = if self.free == NO_SLOT {
             // Three numbers are set aside, see `Pending`. Memory for so many entries: 256 GiB.
             let slot = u32::try_from(self.slots.len()).unwrap_or(NO_SLOT);
-            assert!(
-                slot < Pending::NEVER.0,
-                "too many partitions in one fetch session"
-            );
+            assert!(slot < Pending::NEVER.0, "too many partitions in one fetch session");
             self.slots.push(entry);
             slot
         } else {

@@ -47,10 +47,7 @@ pub(super) struct KnownIds {
     named: usize,
 }
 
-#[allow(
-    clippy::indexing_slicing,
-    reason = "the index holds places in the list"
-)]
+#[allow(clippy::indexing_slicing, reason = "the index holds places in the list")]
 impl KnownIds {
     pub(super) fn new(hasher: FixedState) -> Self {
         Self { ids: Vec::new(), index: HashTable::new(), hasher, built: 0, live: 0, named: 0 }
@@ -122,16 +119,10 @@ impl KnownIds {
     }
 
     fn add(&mut self, id: TopicId) -> u32 {
-        let nobody = Named {
-            generation: 0,
-            topic: NO_SLOT,
-        };
+        let nobody = Named { generation: 0, topic: NO_SLOT };
         // Each id was named with a partition, and those are limited.
         let place = u32::try_from(self.ids.len()).unwrap_or(NO_SLOT);
-        self.ids.push(KnownId {
-            id,
-            named: [nobody; 2],
-        });
+        self.ids.push(KnownId { id, named: [nobody; 2] });
         self.enter(place);
         place
     }

@@ -201,10 +201,7 @@ impl<'a> Iterator for PlannedPartitions<'a> {
         let held = self.session.held(slot);
         Some(SessionPartition {
             id: held.id,
-            topic: self
-                .session
-                .topics
-                .name(self.session.entries.get(slot).topic),
+            topic: self.session.topics.name(self.session.entries.get(slot).topic),
             partition: held.partition,
             params: held.params(),
         })

@@ -123,9 +123,7 @@ impl FetcherSession {
         }
         let unnamed =
             |partition: &SessionPartition<'_>| self.known_ids.topic(partition.id).is_none();
-        let Some(partition) = self.partitions().find(unnamed) else {
-            return Ok(());
-        };
+        let Some(partition) = self.partitions().find(unnamed) else { return Ok(()) };
         Err(RestoreError::UnnamedTopicId {
             id: partition.id,
             topic: partition.topic.clone(),

@@ -50,11 +50,7 @@ impl FetcherSession {
             topic: NO_SLOT,
             id: TopicId::ZERO,
             last: NO_SLOT,
-            quiet: if self.next.is_full() {
-                Pending::NEVER
-            } else {
-                Pending::NOTHING
-            },
+            quiet: if self.next.is_full() { Pending::NEVER } else { Pending::NOTHING },
             session: self,
         }
     }
@@ -145,12 +141,9 @@ impl<'a> WishList<'a> {
     fn turn_to_other(&mut self, id: TopicId, name: &str) {
         let session = &mut *self.session;
         let guesses = guesses(&session.entries, self.last);
-        let mut guesses = guesses.into_iter().map(|slot| {
-            session
-                .entries
-                .get_if(slot)
-                .map_or(NO_SLOT, |entry| entry.topic)
-        });
+        let mut guesses = guesses
+            .into_iter()
+            .map(|slot| session.entries.get_if(slot).map_or(NO_SLOT, |entry| entry.topic));
         let guessed = guesses.find(|topic| session.topics.is(*topic, name));
         let topic = guessed.unwrap_or_else(|| session.topics.intern(name));
         if id.is_zero() {
@@ -180,9 +173,7 @@ impl<'a> WishList<'a> {
                 self.kept += 1;
                 self.last = slot;
                 if !entry.want.is(self.id, request) {
-                    session
-                        .changes
-                        .push(entry.change(slot, session.changes.len()));
+                    session.changes.push(entry.change(slot, session.changes.len()));
                     entry.want = Want::new(self.id, request);
                 }
             }
@@ -220,9 +211,7 @@ impl<'a> WishList<'a> {
             }
         }
         if entry.pending == Pending::NOTHING && !entry.want.is(self.id, request) {
-            session
-                .changes
-                .push(entry.change(slot, session.changes.len()));
+            session.changes.push(entry.change(slot, session.changes.len()));
         }
         entry.want = Want::new(self.id, request);
     }

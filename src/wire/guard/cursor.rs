@@ -72,9 +72,7 @@ impl<'a> Cursor<'a> {
 
     fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], WireError> {
         let next = self.bytes.get(self.at..self.end).and_then(<[u8]>::first_chunk);
-        let Some(&chunk) = next else {
-            return Err(self.truncated(field, N));
-        };
+        let Some(&chunk) = next else { return Err(self.truncated(field, N)) };
         self.at += N;
         Ok(chunk)
     }

@@ -1,0 +1,100 @@
+//! The order of a session's partitions.
+
+use alloc::collections::VecDeque;
+
+use super::response::Slot;
+use super::table::{NIL, as_number};
+
+/// Slots in order, some places of which are holes.
+///
+/// Partitions leave from anywhere and come back at the end. Those that are served in turn leave
+/// from the front, and holes at the front cost nothing; the others are closed when there are as
+/// many as slots.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    slots: VecDeque<u32>,
+    /// The place of the first slot; places wrap around.
+    first: u32,
+}
+
+/// How many holes there may be whatever the number of slots.
+const SPARE: usize = 16;
+
+impl Order {
+    pub(super) fn with_capacity(slots: usize) -> Self {
+        Self { slots: VecDeque::with_capacity(slots), first: 0 }
+    }
+
+    /// Appends a slot; answers its place.
+    #[inline]
+    pub(super) fn push(&mut self, slot: Slot) -> u32 {
+        let place = self.end();
+        self.slots.push_back(slot.0);
+        place
+    }
+
+    /// The place that [`push`](Self::push) would answer.
+    #[inline]
+    pub(super) fn end(&self) -> u32 {
+        self.first.wrapping_add(as_number(self.slots.len()))
+    }
+
+    /// How far from the front a place is.
+    #[inline]
+    pub(super) const fn rank(&self, place: u32) -> u32 {
+        place.wrapping_sub(self.first)
+    }
+
+    /// Leaves a hole at a place.
+    #[inline]
+    pub(super) fn remove(&mut self, place: u32) {
+        let rank = self.rank(place) as usize;
+        if let Some(slot) = self.slots.get_mut(rank) {
+            *slot = NIL;
+        }
+        while self.slots.front() == Some(&NIL) {
+            self.slots.pop_front();
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+
+    /// Whether there are more holes than is worth keeping among that many slots.
+    pub(super) fn is_sparse(&self, live: usize) -> bool {
+        self.slots.len() > 2 * live + SPARE
+    }
+
+    /// Closes the holes; `moved` learns of each slot's place.
+    pub(super) fn pack(&mut self, mut moved: impl FnMut(Slot, u32)) {
+        let mut place = self.first;
+        self.slots.retain(|&slot| {
+            if slot == NIL {
+                return false;
+            }
+            moved(Slot(slot), place);
+            place = place.wrapping_add(1);
+            true
+        });
+    }
+
+    /// Forgets all slots.
+    pub(super) fn clear(&mut self) {
+        self.slots.clear();
+        self.first = 0;
+    }
+
+    /// Whether these are the slots, without a hole.
+    pub(super) fn is(&self, slots: impl ExactSizeIterator<Item = Slot>) -> bool {
+        self.slots.len() == slots.len() && self.slots.iter().zip(slots).all(|(&it, slot)| it == slot.0)
+    }
+
+    /// The slots in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> {
+        self.slots.iter().filter(|&&slot| slot != NIL).map(|&slot| Slot(slot))
+    }
+
+    /// The slots in order, with holes, for a walk that is as fast as can be. O(slots) at worst, in
+    /// one piece as a rule.
+    pub(super) fn as_slices(&self) -> (&[u32], &[u32]) {
+        self.slots.as_slices()
+    }
+}
