@@ -13,6 +13,7 @@ use super::session::response_size;
 use super::shard::FetchShard;
 use super::size::ResponseSize;
 use super::state::{CacheState, StateError};
+use super::table::as_number;
 use super::visit::{SlotFinder, Visit};
 use super::watch::Sought;
 use crate::error_code::ErrorCode;
@@ -73,10 +74,6 @@ impl FetchCache {
         self.router.shard_of(session_id)?.checked_sub(self.first)
     }
 
-    fn shard_of(&self, session_id: i32) -> Option<&FetchShard> {
-        self.shards.get(self.index_of(session_id)?)
-    }
-
     fn shard_of_mut(&mut self, session_id: i32) -> Option<&mut FetchShard> {
         let index = self.index_of(session_id)?;
         self.shards.get_mut(index)
@@ -114,10 +111,11 @@ impl FetchCache {
         }
         let is_limited = self.config.limits.cached_partitions != u64::MAX;
         let cached = if is_limited { self.partitions() } else { 0 };
-        match self.shard_of_mut(session_id) {
-            Some(shard) => {
+        let index = self.index_of(session_id);
+        match index.and_then(|index| Some((index, self.shards.get_mut(index)?))) {
+            Some((index, shard)) => {
                 let elsewhere = cached.saturating_sub(shard.partitions());
-                shard.begin(request, names, elsewhere, now)
+                shard.begin(as_number(index), request, names, elsewhere, now)
             }
             None => FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound),
         }
@@ -145,7 +143,7 @@ impl FetchCache {
     pub fn slots<'a>(&'a self, context: &'a FetchContext) -> SlotFinder<'a> {
         SlotFinder::new(match &context.state {
             State::Incremental(ticket) => {
-                self.shard_of(ticket.session_id).and_then(|shard| shard.table(ticket))
+                self.shards.get(ticket.shard as usize).and_then(|shard| shard.table(ticket))
             }
             _ => context.own_table(),
         })
@@ -160,7 +158,8 @@ impl FetchCache {
         let version = context.version();
         match &context.state {
             State::Incremental(ticket) => self
-                .shard_of(ticket.session_id)
+                .shards
+                .get(ticket.shard as usize)
                 .map(|shard| shard.response_size(ticket, version, reads)),
             _ => context.own_table().map(|table| response_size(table, version, reads, |_, _| true)),
         }
@@ -196,7 +195,7 @@ impl FetchCache {
                 FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID)
             }
             State::Full(full) => self.create(full, reads, random, now),
-            State::Incremental(ticket) => match self.shard_of_mut(ticket.session_id) {
+            State::Incremental(ticket) => match self.shards.get_mut(ticket.shard as usize) {
                 Some(shard) => shard.finish(&ticket, reads),
                 None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
             },
@@ -239,7 +238,7 @@ impl FetchCache {
     #[allow(clippy::needless_pass_by_value, reason = "a context is answered once")]
     pub fn throttle(&mut self, context: FetchContext, throttle_time_ms: i32) -> FetchAnswer {
         let answer = match &context.state {
-            State::Incremental(ticket) => match self.shard_of_mut(ticket.session_id) {
+            State::Incremental(ticket) => match self.shards.get_mut(ticket.shard as usize) {
                 Some(shard) => shard.throttle(ticket),
                 None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
             },

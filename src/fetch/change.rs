@@ -7,6 +7,7 @@ use super::request::{FetcherKind, Profile};
 use super::response::Slot;
 use super::state::SessionState;
 use super::table::{PartitionTable, as_number};
+use super::visit::Visit;
 use crate::time::Monotonic;
 
 /// What happened to a partition.
@@ -144,18 +145,18 @@ impl Changes {
     /// Settles what a request accepted at that time visits. A mark that comes after this call
     /// outlives the answer.
     pub(super) fn begin_visit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {
-        let entries = table.entries_mut();
         let mut is_sorted = true;
         let mut last = 0;
         self.slots.retain(|&slot| {
-            let Some(entry) = entries.get_mut(slot as usize) else { return false };
+            let Some(entry) = table.entries_mut().get_mut(slot as usize) else { return false };
             if !entry.is_live() {
                 entry.set_unchanged();
                 return false;
             }
             entry.set_visited();
-            is_sorted &= last <= entry.position;
-            last = entry.position;
+            let rank = table.rank(Slot(slot));
+            is_sorted &= last <= rank;
+            last = rank;
             true
         });
         self.all_since_visit = false;
@@ -164,15 +165,13 @@ impl Changes {
         }
         self.quiet_at = Some(accepted);
         if !is_sorted {
-            self.slots.sort_unstable_by_key(|&slot| {
-                entries.get(slot as usize).map_or(u32::MAX, |entry| entry.position)
-            });
+            self.slots.sort_unstable_by_key(|&slot| table.rank(Slot(slot)));
         }
     }
 
     /// What that is, in the order of the session.
-    pub(super) fn visited<'a>(&'a self, table: &'a PartitionTable) -> &'a [u32] {
-        if self.all { table.order() } else { &self.slots }
+    pub(super) fn visited<'a>(&'a self, table: &'a PartitionTable) -> Visit<'a> {
+        if self.all { Visit::all(table) } else { Visit::of_slots(table, &self.slots) }
     }
 
     /// Before an answer is generated: the entries that may be found quiet are those flagged.

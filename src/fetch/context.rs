@@ -39,7 +39,9 @@ pub(super) struct FullFetch {
 /// An accepted request of a session, which may be gone by the time it is answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticket {
-    /// Where the session is, or was, in its shard.
+    /// Which of the cache's shards the session is, or was, in.
+    pub(super) shard: u32,
+    /// Where in that shard.
     pub(super) place: u32,
     /// Which of the sessions that have been there it is.
     pub(super) generation: u32,

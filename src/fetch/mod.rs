@@ -9,6 +9,7 @@ mod detached;
 mod eviction;
 mod fetcher;
 mod inclusion;
+mod order;
 mod partition;
 mod request;
 mod response;

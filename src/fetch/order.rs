@@ -84,7 +84,8 @@ impl Order {
 
     /// Whether these are the slots, without a hole.
     pub(super) fn is(&self, slots: impl ExactSizeIterator<Item = Slot>) -> bool {
-        self.slots.len() == slots.len() && self.slots.iter().zip(slots).all(|(&it, slot)| it == slot.0)
+        self.slots.len() == slots.len()
+            && self.slots.iter().zip(slots).all(|(&it, slot)| it == slot.0)
     }
 
     /// The slots in order.

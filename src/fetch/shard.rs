@@ -150,10 +150,12 @@ impl FetchShard {
         }
     }
 
-    /// Accepts or refuses an incremental request. `cached_elsewhere` counts the partitions in
+    /// Accepts or refuses an incremental request of this shard, which has that number in its cache.
+    /// `cached_elsewhere` counts the partitions in
     /// other shards.
     pub(super) fn begin(
         &mut self,
+        shard: u32,
         request: &FetchRequest<'_>,
         names: &impl TopicNames,
         cached_elsewhere: u64,
@@ -165,9 +167,12 @@ impl FetchShard {
         };
         let changes_wishes = !request.topics.is_empty() || !request.forgotten.is_empty();
         let grew = changes_wishes && self.update(place, request, names);
-        let not_found = FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound);
-        let Some(it) = self.places.get_mut(place as usize) else { return not_found };
-        let Some(session) = &mut it.session else { return not_found };
+        let it = self.places.get_mut(place as usize);
+        let Some((session, generation)) =
+            it.and_then(|it| Some((it.session.as_mut()?, it.generation)))
+        else {
+            return FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound);
+        };
         let old_size = session.cached_size;
         if changes_wishes {
             session.cached_size = as_number(session.table.len());
@@ -184,8 +189,7 @@ impl FetchShard {
         let &mut Session { id, epoch, created, cached_size: size, .. } = session;
         self.partitions = self.partitions + u64::from(size) - u64::from(old_size);
         self.order.touch(id, &mut session.standing, size, created, now);
-        let generation = it.generation;
-        let ticket = Ticket { place, generation, session_id: id, epoch, partitions: size };
+        let ticket = Ticket { shard, place, generation, session_id: id, epoch, partitions: size };
         let cached = self.partitions.saturating_add(cached_elsewhere);
         let limits = &self.limits;
         if grew && (size > limits.session_partitions || cached > limits.cached_partitions) {
@@ -243,7 +247,7 @@ impl FetchShard {
             Some(changes) => {
                 changes.observe(marked_all);
                 changes.begin_visit(&mut session.table, accepted);
-                Visit::new(&session.table, changes.visited(&session.table))
+                changes.visited(&session.table)
             }
             None => Visit::all(&session.table),
         }

@@ -7,6 +7,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use super::inclusion::Reported;
+use super::order::Order;
 use super::partition::{Entry, FetchPartition};
 use super::request::{FetchRequest, PartitionRequest};
 use super::response::{PartitionRead, Slot};
@@ -49,8 +50,7 @@ impl TableDelta {
 
 /// Partitions in the order of a session, found by topic and partition in O(1).
 ///
-/// Slots are stable while an entry lives. The order is a list of slots with holes: moving an
-/// entry to the end leaves one, and the list is packed when there are as many holes as entries.
+/// Slots are stable while an entry lives.
 ///
 /// Slots and topic numbers have 30 bits. A table cannot outgrow them: a request has at most 2^31
 /// bytes and names a partition or topic with 16, and a session's growth is limited to 2^27.
@@ -58,7 +58,7 @@ impl TableDelta {
 pub(super) struct PartitionTable {
     entries: Vec<Entry>,
     index: HashTable<u32>,
-    order: Vec<u32>,
+    order: Order,
     free_entry: u32,
     topics: TopicTable,
     hasher: FixedState,
@@ -70,7 +70,7 @@ impl PartitionTable {
         Self {
             entries: Vec::with_capacity(entries),
             index: HashTable::with_capacity(entries),
-            order: Vec::with_capacity(entries),
+            order: Order::with_capacity(entries),
             free_entry: NIL,
             topics: TopicTable::new(uses_topic_ids, topics),
             hasher: FixedState::with_seed(seed),
@@ -142,7 +142,7 @@ impl PartitionTable {
     }
 
     fn append(&mut self, topic: u32, topic_hash: u32, wanted: &PartitionRequest) -> u32 {
-        let new = Entry::new(topic, wanted.partition, &wanted.params, as_number(self.order.len()));
+        let new = Entry::new(topic, wanted.partition, &wanted.params, self.order.end());
         let slot = if let Some(free) = self.entries.get_mut(self.free_entry as usize) {
             let slot = self.free_entry;
             self.free_entry = free.position;
@@ -152,7 +152,7 @@ impl PartitionTable {
             self.entries.push(new);
             as_number(self.entries.len() - 1)
         };
-        self.order.push(slot);
+        self.order.push(Slot(slot));
         if let Some(topic) = self.topics.get_mut(topic) {
             topic.partitions += 1;
         }
@@ -182,8 +182,8 @@ impl PartitionTable {
 
     /// The partitions in order, as exported.
     pub(super) fn states(&self) -> impl Iterator<Item = PartitionState> {
-        self.order.iter().filter_map(|&slot| {
-            let entry = self.entry(Slot(slot))?;
+        self.order.iter().filter_map(|slot| {
+            let entry = self.entry(slot)?;
             let topic = self.topic(entry.topic())?;
             Some(PartitionState {
                 topic_id: topic.id,
@@ -222,9 +222,7 @@ impl PartitionTable {
     fn retire(&mut self, slot: u32, delta: &mut TableDelta) {
         let Some(entry) = self.entries.get_mut(slot as usize) else { return };
         let topic = entry.topic();
-        if let Some(place) = self.order.get_mut(entry.position as usize) {
-            *place = NIL;
-        }
+        self.order.remove(entry.position);
         entry.free(self.free_entry);
         self.free_entry = slot;
         if let Some(used) = self.topics.get_mut(topic) {
@@ -342,57 +340,53 @@ impl PartitionTable {
         })
     }
 
-    /// The slots in order; holes are [`NIL`].
-    pub(super) fn order(&self) -> &[u32] {
+    /// The order of the partitions.
+    pub(super) const fn order(&self) -> &Order {
         &self.order
     }
 
-    /// Moves an entry to the end of the order. O(1); [`pack`](Self::pack) has to follow.
+    /// How far from the front of the order an entry is.
+    pub(super) fn rank(&self, slot: Slot) -> u32 {
+        self.entries.get(slot.as_usize()).map_or(NIL, |entry| self.order.rank(entry.position))
+    }
+
+    /// Moves an entry to the end of the order. O(1), amortised; [`pack`](Self::pack) has to follow.
     #[inline]
     pub(super) fn move_to_end(&mut self, slot: Slot) {
-        let end = as_number(self.order.len());
-        let Some(entry) = self.entries.get_mut(slot.as_usize()) else { return };
-        if let Some(place) = self.order.get_mut(entry.position as usize) {
-            *place = NIL;
-            entry.position = end;
-            self.order.push(slot.0);
+        if let Some(entry) = self.entries.get_mut(slot.as_usize()) {
+            let place = core::mem::replace(&mut entry.position, self.order.push(slot));
+            self.order.remove(place);
         }
     }
 
-    /// Packs the order if there are more holes than entries, which keeps it O(1) for each.
+    /// Closes the holes of the order if there are more than entries.
     pub(super) fn pack(&mut self) {
-        let live = self.index.len();
-        if self.order.len() <= 2 * live + SPARE {
-            return;
+        if self.order.is_sparse(self.len()) {
+            let entries = &mut self.entries;
+            self.order.pack(|slot, place| {
+                if let Some(entry) = entries.get_mut(slot.as_usize()) {
+                    entry.position = place;
+                }
+            });
         }
-        let mut end = 0;
-        let entries = &mut self.entries;
-        self.order.retain(|&slot| {
-            let Some(entry) = entries.get_mut(slot as usize) else { return false };
-            entry.position = end;
-            end += 1;
-            true
-        });
     }
 
     /// Keeps the partitions of these reads, in their order, and what they report; a partition
     /// that is read twice counts at its first place with its last values. All of them are included
     /// in the answer.
     pub(super) fn keep_reported(&mut self, reads: &mut [PartitionRead]) {
-        let mut is_in_order = self.order.len() == reads.len();
-        for (place, read) in reads.iter_mut().enumerate() {
-            let slot = read.slot();
-            is_in_order &= self.order.get(place) == Some(&slot.0);
-            let entry = self.entry_mut(slot);
-            read.set_included(entry.is_some());
+        for read in &mut *reads {
+            let entry = self.entry_mut(read.slot());
+            let is_known = entry.is_some();
             if let Some(entry) = entry {
                 entry.set_reported(Reported {
                     high_watermark: read.high_watermark(),
                     log_start_offset: read.log_start_offset(),
                 });
             }
+            read.set_included(is_known);
         }
-        if !is_in_order {
+        if !self.order.is(reads.iter().map(PartitionRead::slot)) {
             self.reorder(reads);
         }
     }
@@ -402,15 +396,15 @@ impl PartitionTable {
         for entry in &mut self.entries {
             entry.position = NIL;
         }
+        let mut kept = 0;
         for read in reads {
-            let place = as_number(self.order.len());
-            let Some(entry) = self.entry_mut(read.slot()) else { continue };
-            if entry.position == NIL {
-                entry.position = place;
-                self.order.push(read.slot().0);
+            let Some(entry) = self.entries.get_mut(read.slot().as_usize()) else { continue };
+            if entry.is_live() && entry.position == NIL {
+                entry.position = self.order.push(read.slot());
+                kept += 1;
             }
         }
-        if self.order.len() < self.index.len() {
+        if kept < self.len() {
             self.drop_unread();
         }
     }
