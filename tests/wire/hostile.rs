@@ -2,6 +2,7 @@
 
 use crate::filled;
 use bytes::Bytes;
+use kafka_coordination::ErrorCode;
 use kafka_coordination::wire::{
     MAX_AMPLIFICATION, Preamble, WireError, decode_fetch_response, decode_request,
 };
@@ -150,6 +151,10 @@ fn what_is_not_supported_says_so_and_can_still_be_answered() {
         decode(&future),
         Err(WireError::UnsupportedVersion { api_key: 18, version: 99, first: 0, last: 4 })
     );
+    assert_eq!(
+        decode(&future).unwrap_err().code(),
+        ErrorCode::UnsupportedVersion
+    );
     let preamble = Preamble::read(&future).unwrap();
     assert_eq!(preamble.api_key, 18);
     assert_eq!(preamble.api_version, 99);
@@ -158,6 +163,7 @@ fn what_is_not_supported_says_so_and_can_still_be_answered() {
         decode(&[0x7f, 0, 0, 0, 0, 0, 0, 0]),
         Err(WireError::UnsupportedApi { api_key: 0x7f00 })
     );
+    assert_eq!(decode(&[]).unwrap_err().code(), ErrorCode::InvalidRequest);
     assert_eq!(
         decode(&[0, 18, 0]),
         Err(WireError::Truncated { field: "header", offset: 0, needed: 8, remaining: 3 })

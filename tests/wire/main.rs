@@ -4,4 +4,5 @@ mod filled;
 mod hostile;
 mod requests;
 mod responses;
+mod session;
 mod vectors;

@@ -161,8 +161,11 @@ fn fetch_foo(builder: &mut RequestBuilder) {
         leader_epoch: Some(5),
         last_fetched_epoch: Some(4),
     };
-    let partition = PartitionRequest { partition: 0, params };
-    builder.fetch(FOO, "foo", &partition);
+    let partition = PartitionRequest {
+        partition: 0,
+        params,
+    };
+    builder.fetch(FOO, "foo", [partition]);
 }
 
 #[test]
@@ -192,8 +195,7 @@ fn a_replicas_request_for_a_partition() {
 fn a_request_that_forgets() {
     let make = |version| {
         let mut builder = consumer(version, session(2));
-        builder.forget(FOO, "foo", 0);
-        builder.forget(FOO, "foo", 1);
+        builder.forget(FOO, "foo", [0, 1]);
         builder.finish()
     };
     let hex = "ffffffff000001f40000000100100000000000007b00000002010204666f6f03\

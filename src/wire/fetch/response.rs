@@ -1,6 +1,7 @@
 //! Fetch responses.
 
 use crate::error_code::ErrorCode;
+use crate::fetch::FetchAnswer;
 use crate::topic::TopicId;
 use alloc::borrow::ToOwned;
 use alloc::vec;
@@ -34,10 +35,21 @@ impl ResponseBuilder {
     pub fn new(version: i16, error: ErrorCode, session_id: i32, throttle_time_ms: i32) -> Self {
         let mut message = FetchResponse::default().with_throttle_time_ms(throttle_time_ms);
         if version >= SESSIONS {
-            message.error_code = error as i16;
+            message.error_code = error.code();
             message.session_id = session_id;
         }
         Self { version, message }
+    }
+
+    /// Starts the response with what the cache answers to a request of version 4 to 18.
+    pub fn of(version: i16, answer: &FetchAnswer) -> Self {
+        let FetchAnswer {
+            error,
+            session_id,
+            throttle_time_ms,
+            ..
+        } = *answer;
+        Self::new(version, error, session_id, throttle_time_ms)
     }
 
     /// Adds a partition.
@@ -114,7 +126,7 @@ pub fn error_response(
         for partition in &topic.partitions {
             let failed = PartitionData::default()
                 .with_partition_index(partition.partition)
-                .with_error_code(error as i16)
+                .with_error_code(error.code())
                 .with_high_watermark(-1)
                 .with_aborted_transactions(None);
             response.push(TopicId::ZERO, &topic.topic, failed);
