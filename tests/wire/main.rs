@@ -1,4 +1,9 @@
 //! The `wire` feature: decoding what nobody vouches for, and fetch messages.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what a test's helper cannot do fails the test"
+)]
 
 mod filled;
 mod hostile;

@@ -3,6 +3,7 @@
 
 use crate::responses::error_free;
 use bytes::{Bytes, BytesMut};
+use core::ops::RangeInclusive;
 use kafka_coordination::fetch::{FetchMetadata, FetchParams, PartitionRequest};
 use kafka_coordination::wire::fetch::{RequestBuilder, ResponseBuilder};
 use kafka_coordination::wire::{decode_fetch_response, decode_request};
@@ -10,13 +11,14 @@ use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::fetch_response::{EpochEndOffset, LeaderIdAndEpoch};
 use kafka_protocol::messages::{ApiKey, FetchRequest, FetchResponse, RequestHeader, RequestKind};
 use kafka_protocol::protocol::Encodable;
-use std::ops::RangeInclusive;
 
 const FOO: TopicId = TopicId::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
 
 fn bytes_of(hex: &str) -> Vec<u8> {
-    let digits: Vec<_> = hex.chars().map(|c| c.to_digit(16).unwrap()).collect();
-    digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
+    (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .collect()
 }
 
 /// The message encodes to these bytes, and they decode to it.

@@ -1,8 +1,8 @@
 //! Fetch requests: from messages on the broker's side, to messages on the fetcher's.
 
 use crate::fetch::{
-    FetchMetadata, FetchParams, FetchRequest, FetcherKind, ForgottenTopic, PartitionRequest,
-    Profile, RequestTopic,
+    FetchMetadata, FetchParams, FetchPlan, FetchRequest, FetcherKind, ForgottenTopic,
+    PartitionRequest, Profile, RequestTopic,
 };
 use crate::topic::TopicId;
 use alloc::borrow::ToOwned;
@@ -69,7 +69,10 @@ pub fn with_request<R>(
         .collect();
     then(&FetchRequest {
         version,
-        metadata: metadata(message, version),
+        metadata: FetchMetadata {
+            session_id: message.session_id,
+            epoch: message.session_epoch,
+        },
         fetcher: if replica_id(message, version) < 0 {
             FetcherKind::Consumer
         } else {
@@ -80,13 +83,6 @@ pub fn with_request<R>(
         topics: &topics,
         forgotten: &forgotten,
     })
-}
-
-fn metadata(message: &Message, version: i16) -> FetchMetadata {
-    if version < SESSIONS {
-        return FetchMetadata::LEGACY;
-    }
-    FetchMetadata { session_id: message.session_id, epoch: message.session_epoch }
 }
 
 fn partition_request(partition: &fetch_request::FetchPartition) -> PartitionRequest {
@@ -132,6 +128,21 @@ impl RequestBuilder {
                 .with_session_id(metadata.session_id)
                 .with_session_epoch(metadata.epoch),
         }
+    }
+
+    /// Starts the request of version 4 to 18 that a plan asks for, with its session and its topics.
+    ///
+    /// See [`FetchPlan::version`] for the version, and [`new`](Self::new) for `message`.
+    /// O(partitions in the request).
+    pub fn of(version: i16, plan: &FetchPlan<'_>, message: Message) -> Self {
+        let mut builder = Self::new(version, plan.metadata(), message);
+        for topic in plan.topics(version) {
+            builder.fetch(topic.id, topic.name, topic.partitions);
+        }
+        for topic in plan.forgotten(version) {
+            builder.forget(topic.id, topic.name, topic.partitions);
+        }
+        builder
     }
 
     /// Sets the id and the epoch of the replica that fetches. Without this call a consumer does.

@@ -1,7 +1,7 @@
 //! Fetch responses.
 
 use crate::error_code::ErrorCode;
-use crate::fetch::FetchAnswer;
+use crate::fetch::{AnsweredTopic, FetchAnswer, ResponseHead};
 use crate::topic::TopicId;
 use alloc::borrow::ToOwned;
 use alloc::vec;
@@ -133,4 +133,33 @@ pub fn error_response(
         }
     }
     response.finish()
+}
+
+/// A response of this version but for its topics, for
+/// [`FetcherSession::handle_response`](crate::fetch::FetcherSession::handle_response).
+///
+/// An error that Kafka does not define counts as
+/// [`UnknownServerError`](ErrorCode::UnknownServerError).
+pub fn response_head(response: &FetchResponse, version: i16) -> ResponseHead {
+    ResponseHead {
+        version,
+        error: ErrorCode::from_code(response.error_code).unwrap_or(ErrorCode::UnknownServerError),
+        session_id: response.session_id,
+        throttle_time_ms: response.throttle_time_ms,
+    }
+}
+
+/// The topics of a response, for
+/// [`FetcherSession::handle_response`](crate::fetch::FetcherSession::handle_response).
+pub fn answered_topics(
+    response: &FetchResponse,
+) -> impl Iterator<Item = AnsweredTopic<'_, impl Iterator<Item = i32>>> {
+    response.responses.iter().map(|topic| AnsweredTopic {
+        id: TopicId::from_u128(topic.topic_id.as_u128()),
+        name: &topic.topic,
+        partitions: topic
+            .partitions
+            .iter()
+            .map(|partition| partition.partition_index),
+    })
 }
