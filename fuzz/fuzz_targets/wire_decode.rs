@@ -10,7 +10,7 @@ use kafka_coordination::wire::{
 use kafka_protocol::messages::RequestKind;
 use libfuzzer_sys::fuzz_target;
 
-/// The first byte chooses the API, the second one its version; the rest follows both on the wire.
+// The first byte chooses the API, the second one its version; the rest follows both on the wire.
 fuzz_target!(|input: &[u8]| {
     let [api, version, rest @ ..] = input else {
         return;
