@@ -21,9 +21,7 @@ fuzz_target!(|input: &[u8]| {
     // One place behind the APIs stands for fetch responses.
     let Some((key, versions)) = apis.get(usize::from(*api) % (apis.len() + 1)) else {
         let version = 4 + i16::from(version % 15);
-        return bounded(rest.to_vec(), |bytes| {
-            drop(decode_fetch_response(bytes, version))
-        });
+        return bounded(rest.to_vec(), |bytes| drop(decode_fetch_response(bytes, version)));
     };
     let count = i16::try_from(versions.clone().count()).unwrap();
     let version = versions.start() + i16::from(*version) % count;

@@ -153,10 +153,7 @@ fn what_is_not_supported_says_so_and_can_still_be_answered() {
         decode(&future),
         Err(WireError::UnsupportedVersion { api_key: 18, version: 99, first: 0, last: 4 })
     );
-    assert_eq!(
-        decode(&future).unwrap_err().code(),
-        ErrorCode::UnsupportedVersion
-    );
+    assert_eq!(decode(&future).unwrap_err().code(), ErrorCode::UnsupportedVersion);
     let preamble = Preamble::read(&future).unwrap();
     assert_eq!(preamble.api_key, 18);
     assert_eq!(preamble.api_version, 99);

@@ -160,11 +160,7 @@ fn a_request_names_topics_as_its_version_does() {
             .unwrap_or_else(|error| panic!("v{version}: {error:#}"));
 
         let key = |name| {
-            if version >= 13 {
-                (ID.as_u128(), "")
-            } else {
-                (0, name)
-            }
+            if version >= 13 { (ID.as_u128(), "") } else { (0, name) }
         };
         let topics: Vec<_> = message
             .topics
@@ -180,10 +176,7 @@ fn a_request_names_topics_as_its_version_does() {
             .forgotten_topics_data
             .iter()
             .map(|topic| {
-                (
-                    (topic.topic_id.as_u128(), topic.topic.as_str()),
-                    topic.partitions.clone(),
-                )
+                ((topic.topic_id.as_u128(), topic.topic.as_str()), topic.partitions.clone())
             })
             .collect();
         if version < 7 {

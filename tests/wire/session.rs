@@ -102,9 +102,7 @@ impl Broker {
             ));
         }
         let size = self.cache.response_size(&context, &reads);
-        let answer = self
-            .cache
-            .finish(context, &mut reads, &mut self.random, now);
+        let answer = self.cache.finish(context, &mut reads, &mut self.random, now);
 
         let mut response = ResponseBuilder::of(version, &answer);
         for (read, (id, name, partition)) in reads.iter().zip(data) {
@@ -194,10 +192,7 @@ fn a_fetcher_and_a_broker_keep_a_session_over_the_wire() {
         let answered = vec![vec![0, 1], vec![0]];
         if latest < 7 {
             for _ in 0..2 {
-                assert_eq!(
-                    round(&all),
-                    ((2, 0), Verdict::Sessionless, answered.clone())
-                );
+                assert_eq!(round(&all), ((2, 0), Verdict::Sessionless, answered.clone()));
             }
             continue;
         }

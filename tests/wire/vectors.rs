@@ -15,10 +15,7 @@ use kafka_protocol::protocol::Encodable;
 const FOO: TopicId = TopicId::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
 
 fn bytes_of(hex: &str) -> Vec<u8> {
-    (0..hex.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
-        .collect()
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
 /// The message encodes to these bytes, and they decode to it.
@@ -163,10 +160,7 @@ fn fetch_foo(builder: &mut RequestBuilder) {
         leader_epoch: Some(5),
         last_fetched_epoch: Some(4),
     };
-    let partition = PartitionRequest {
-        partition: 0,
-        params,
-    };
+    let partition = PartitionRequest { partition: 0, params };
     builder.fetch(FOO, "foo", [partition]);
 }
 

@@ -69,10 +69,7 @@ pub fn with_request<R>(
         .collect();
     then(&FetchRequest {
         version,
-        metadata: FetchMetadata {
-            session_id: message.session_id,
-            epoch: message.session_epoch,
-        },
+        metadata: FetchMetadata { session_id: message.session_id, epoch: message.session_epoch },
         fetcher: if replica_id(message, version) < 0 {
             FetcherKind::Consumer
         } else {
@@ -166,9 +163,7 @@ impl RequestBuilder {
         partitions: impl IntoIterator<Item = PartitionRequest>,
     ) {
         let (topic_id, topic) = self.key(id, name);
-        let partitions = partitions
-            .into_iter()
-            .map(|request| self.partition(request));
+        let partitions = partitions.into_iter().map(|request| self.partition(request));
         let topic = fetch_request::FetchTopic::default()
             .with_topic_id(topic_id)
             .with_topic(topic)

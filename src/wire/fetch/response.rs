@@ -43,12 +43,7 @@ impl ResponseBuilder {
 
     /// Starts the response with what the cache answers to a request of version 4 to 18.
     pub fn of(version: i16, answer: &FetchAnswer) -> Self {
-        let FetchAnswer {
-            error,
-            session_id,
-            throttle_time_ms,
-            ..
-        } = *answer;
+        let FetchAnswer { error, session_id, throttle_time_ms, .. } = *answer;
         Self::new(version, error, session_id, throttle_time_ms)
     }
 
@@ -157,9 +152,6 @@ pub fn answered_topics(
     response.responses.iter().map(|topic| AnsweredTopic {
         id: TopicId::from_u128(topic.topic_id.as_u128()),
         name: &topic.topic,
-        partitions: topic
-            .partitions
-            .iter()
-            .map(|partition| partition.partition_index),
+        partitions: topic.partitions.iter().map(|partition| partition.partition_index),
     })
 }
