@@ -1,5 +1,6 @@
 //! Why bytes were refused.
 
+use crate::error_code::ErrorCode;
 use alloc::string::String;
 
 /// Why a message was refused before, or while, it was decoded.
@@ -125,4 +126,17 @@ pub enum WireError {
         /// What `kafka-protocol` said.
         reason: String,
     },
+}
+
+impl WireError {
+    /// What a client can be told, if the answer to its request has a place for an error.
+    ///
+    /// Kafka's brokers close the connection instead, but for an `ApiVersions` request of an unknown
+    /// version.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::UnsupportedVersion { .. } => ErrorCode::UnsupportedVersion,
+            _ => ErrorCode::InvalidRequest,
+        }
+    }
 }

@@ -82,7 +82,7 @@ fn topic(name: &'static str) -> TopicName {
     TopicName(text(name))
 }
 
-const ID: Uuid = Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+pub(crate) const ID: Uuid = Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
 
 fn body(key: ApiKey, v: i16) -> RequestKind {
     match key {

@@ -1,11 +1,14 @@
 //! Requests that lie about their lengths: each API at each version, damaged at each byte.
 
-use crate::filled;
-use bytes::Bytes;
+use crate::{filled, responses};
+use bytes::{Bytes, BytesMut};
+use kafka_coordination::wire::fetch::ResponseBuilder;
 use kafka_coordination::wire::{
     MAX_AMPLIFICATION, Preamble, WireError, decode_fetch_response, decode_request,
 };
+use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::{ApiKey, RequestKind};
+use kafka_protocol::protocol::Encodable;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -104,7 +107,7 @@ fn damage_at_any_byte_takes_no_more_memory_than_promised() {
         let (header, body) = filled::request(key, version);
         let bytes = filled::encode(&header, &body);
         for offset in 0..bytes.len() {
-            let noise: [[u8; RANDOM_BYTES]; 2] = std::array::from_fn(|_| {
+            let noise: [[u8; RANDOM_BYTES]; 2] = core::array::from_fn(|_| {
                 let mut noise = [0; RANDOM_BYTES];
                 random.fill_bytes(&mut noise);
                 noise
@@ -150,6 +153,7 @@ fn what_is_not_supported_says_so_and_can_still_be_answered() {
         decode(&future),
         Err(WireError::UnsupportedVersion { api_key: 18, version: 99, first: 0, last: 4 })
     );
+    assert_eq!(decode(&future).unwrap_err().code(), ErrorCode::UnsupportedVersion);
     let preamble = Preamble::read(&future).unwrap();
     assert_eq!(preamble.api_key, 18);
     assert_eq!(preamble.api_version, 99);
@@ -158,6 +162,7 @@ fn what_is_not_supported_says_so_and_can_still_be_answered() {
         decode(&[0x7f, 0, 0, 0, 0, 0, 0, 0]),
         Err(WireError::UnsupportedApi { api_key: 0x7f00 })
     );
+    assert_eq!(decode(&[]).unwrap_err().code(), ErrorCode::InvalidRequest);
     assert_eq!(
         decode(&[0, 18, 0]),
         Err(WireError::Truncated { field: "header", offset: 0, needed: 8, remaining: 3 })
@@ -182,7 +187,7 @@ fn values_that_fit_but_make_no_sense_are_malformed() {
     }
 }
 
-/// DescribeCluster version 0 with the given section of tagged fields, in the header.
+/// `DescribeCluster` version 0 with the given section of tagged fields, in the header.
 fn with_header_tags(tags: &[u8]) -> Result<(), WireError> {
     let header = [0, 60, 0, 0, 0, 0, 0, 7, 0xff, 0xff];
     decode(&[&header[..], tags, &[1, 0]].concat())
@@ -212,16 +217,78 @@ fn tagged_fields_must_ascend_and_fit() {
     );
 }
 
+/// `bytes` with one more byte in the tagged field that is encoded as `field`.
+fn with_longer_tag(bytes: &[u8], field: &[u8]) -> Vec<u8> {
+    let at = bytes
+        .windows(field.len())
+        .position(|window| window == field)
+        .unwrap_or_else(|| panic!("no {field:02x?} in {bytes:02x?}"));
+    let mut longer = bytes.to_vec();
+    longer[at + 1] += 1;
+    longer.insert(at + field.len(), 0);
+    longer
+}
+
+fn claims_one_byte_more(name: &'static str, size: usize, decoded: &Result<(), WireError>) -> bool {
+    matches!(
+        decoded,
+        Err(WireError::TagSize { field, size: claimed, used, .. })
+            if *field == name && *claimed == size + 1 && *used == size
+    )
+}
+
 #[test]
-fn a_known_tagged_field_must_have_the_size_it_claims() {
-    // A fetch response of version 18 whose node endpoints are empty, in one byte, but claim two.
-    let bytes = [
-        0, 0, 0, 7, 0, // header
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, // no topics
-        1, 0, 2, 1, 0, // tag 0
+fn a_known_tagged_field_of_a_request_must_have_the_size_it_claims() {
+    let state = [1, 13, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0];
+    let directory = [&[0, 16], filled::ID.as_bytes().as_slice()].concat();
+    let watermark = [1, 8, 0, 0, 0, 0, 0, 0, 0, 9];
+    let fields: [(&str, i16, &[u8]); 4] = [
+        ("cluster_id", 12, b"\0\x08\x08cluster"),
+        ("replica_state", 15, &state),
+        ("replica_directory_id", 17, &directory),
+        ("high_watermark", 18, &watermark),
     ];
-    assert_eq!(
-        decode_fetch_response(Bytes::copy_from_slice(&bytes), 18),
-        Err(WireError::TagSize { field: "node_endpoints", offset: 19, size: 2, used: 1 })
-    );
+    for (name, since, field) in fields {
+        for version in since..=18 {
+            let (header, body) = filled::request(ApiKey::Fetch, version);
+            let bytes = filled::encode(&header, &body);
+            let decoded = decode(&with_longer_tag(&bytes, field));
+            assert!(
+                claims_one_byte_more(name, field.len() - 2, &decoded),
+                "{name} v{version}: {decoded:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_known_tagged_field_of_a_response_must_have_the_size_it_claims() {
+    let diverging = [0, 13, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0];
+    let leader = [1, 9, 0, 0, 0, 4, 0xff, 0xff, 0xff, 0xff, 0];
+    let snapshot = [2, 13, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0];
+    let endpoints = b"\0\x10\x02\0\0\0\x04\x05host\0\0\x23\x84\0\0";
+    let fields: [(&str, i16, &[u8]); 4] = [
+        ("diverging_epoch", 12, &diverging),
+        ("current_leader", 12, &leader),
+        ("snapshot_id", 12, &snapshot),
+        ("node_endpoints", 16, endpoints),
+    ];
+    for (name, since, field) in fields {
+        for version in since..=18 {
+            let mut response = ResponseBuilder::new(version, ErrorCode::None, 0, 0);
+            let partition = responses::full(0, &Bytes::new());
+            response.push(TopicId::from_u128(1), "foo", partition);
+            response.endpoint(4, "host", 9092, None);
+            let mut bytes = BytesMut::from([0, 0, 0, 7, 0].as_slice());
+            response.finish().encode(&mut bytes, version).unwrap();
+            let decode = |bytes| decode_fetch_response(bytes, version).map(drop);
+            let longer = with_longer_tag(&bytes, field);
+            let decoded = decode(Bytes::from(longer));
+            assert!(
+                claims_one_byte_more(name, field.len() - 2, &decoded),
+                "{name} v{version}: {decoded:?}"
+            );
+            assert_eq!(decode(bytes.freeze()), Ok(()));
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub(crate) fn error_free(partition: i32, high_watermark: i64) -> PartitionData {
 }
 
 /// A partition with everything that a response can carry.
-fn full(partition: i32, records: &Bytes) -> PartitionData {
+pub(crate) fn full(partition: i32, records: &Bytes) -> PartitionData {
     error_free(partition, 20)
         .with_records(Some(records.clone()))
         .with_preferred_read_replica(3.into())

@@ -3,6 +3,7 @@
 
 use crate::responses::error_free;
 use bytes::{Bytes, BytesMut};
+use core::ops::RangeInclusive;
 use kafka_coordination::fetch::{FetchMetadata, FetchParams, PartitionRequest};
 use kafka_coordination::wire::fetch::{RequestBuilder, ResponseBuilder};
 use kafka_coordination::wire::{decode_fetch_response, decode_request};
@@ -10,13 +11,11 @@ use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::fetch_response::{EpochEndOffset, LeaderIdAndEpoch};
 use kafka_protocol::messages::{ApiKey, FetchRequest, FetchResponse, RequestHeader, RequestKind};
 use kafka_protocol::protocol::Encodable;
-use std::ops::RangeInclusive;
 
 const FOO: TopicId = TopicId::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
 
 fn bytes_of(hex: &str) -> Vec<u8> {
-    let digits: Vec<_> = hex.chars().map(|c| c.to_digit(16).unwrap()).collect();
-    digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).unwrap()).collect()
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
 /// The message encodes to these bytes, and they decode to it.
@@ -162,7 +161,7 @@ fn fetch_foo(builder: &mut RequestBuilder) {
         last_fetched_epoch: Some(4),
     };
     let partition = PartitionRequest { partition: 0, params };
-    builder.fetch(FOO, "foo", &partition);
+    builder.fetch(FOO, "foo", [partition]);
 }
 
 #[test]
@@ -192,8 +191,7 @@ fn a_replicas_request_for_a_partition() {
 fn a_request_that_forgets() {
     let make = |version| {
         let mut builder = consumer(version, session(2));
-        builder.forget(FOO, "foo", 0);
-        builder.forget(FOO, "foo", 1);
+        builder.forget(FOO, "foo", [0, 1]);
         builder.finish()
     };
     let hex = "ffffffff000001f40000000100100000000000007b00000002010204666f6f03\

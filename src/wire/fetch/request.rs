@@ -1,8 +1,8 @@
 //! Fetch requests: from messages on the broker's side, to messages on the fetcher's.
 
 use crate::fetch::{
-    FetchMetadata, FetchParams, FetchRequest, FetcherKind, ForgottenTopic, PartitionRequest,
-    Profile, RequestTopic,
+    FetchMetadata, FetchParams, FetchPlan, FetchRequest, FetcherKind, ForgottenTopic,
+    PartitionRequest, Profile, RequestTopic,
 };
 use crate::topic::TopicId;
 use alloc::borrow::ToOwned;
@@ -69,7 +69,7 @@ pub fn with_request<R>(
         .collect();
     then(&FetchRequest {
         version,
-        metadata: metadata(message, version),
+        metadata: FetchMetadata { session_id: message.session_id, epoch: message.session_epoch },
         fetcher: if replica_id(message, version) < 0 {
             FetcherKind::Consumer
         } else {
@@ -80,13 +80,6 @@ pub fn with_request<R>(
         topics: &topics,
         forgotten: &forgotten,
     })
-}
-
-fn metadata(message: &Message, version: i16) -> FetchMetadata {
-    if version < SESSIONS {
-        return FetchMetadata::LEGACY;
-    }
-    FetchMetadata { session_id: message.session_id, epoch: message.session_epoch }
 }
 
 fn partition_request(partition: &fetch_request::FetchPartition) -> PartitionRequest {
@@ -110,14 +103,10 @@ fn topic_id(wire: Uuid) -> TopicId {
     TopicId::from_u128(wire.as_u128())
 }
 
-/// Puts a fetch request together, partition by partition.
+/// Puts a fetch request together, topic by topic.
 ///
-/// Adjacent partitions of one topic share its element, and so do all forgotten partitions of one
-/// topic that are adjacent; the order stays. A topic is known by its id from version 13 on and by
-/// its name below, and only what the version carries is kept.
-///
-/// Deviation: Kafka's fetchers group by name alone, and so send a partition of a topic that was
-/// recreated under the id of its predecessor.
+/// Only what the version carries is kept: of topics the id from version 13 on and the name below,
+/// and no forgotten ones below 7.
 #[derive(Clone, Debug)]
 pub struct RequestBuilder {
     version: i16,
@@ -125,10 +114,9 @@ pub struct RequestBuilder {
 }
 
 impl RequestBuilder {
-    /// Starts a request of version 4 to 18.
+    /// Starts a request of version 4 to 18 on a session; below 7 without one.
     ///
-    /// `message` has the rest of the request: waiting time, limits, isolation level, rack. Below
-    /// version 7 the metadata is left out.
+    /// `message` has the rest of the request: waiting time, limits, isolation level, rack.
     pub fn new(version: i16, metadata: FetchMetadata, message: Message) -> Self {
         let metadata = if version < SESSIONS { FetchMetadata::LEGACY } else { metadata };
         Self {
@@ -139,7 +127,22 @@ impl RequestBuilder {
         }
     }
 
-    /// Sets who fetches: a replica's id and epoch, -1 and -1 for a consumer, which is the default.
+    /// Starts the request of version 4 to 18 that a plan asks for, with its session and its topics.
+    ///
+    /// See [`FetchPlan::version`] for the version, and [`new`](Self::new) for `message`.
+    /// O(partitions in the request).
+    pub fn of(version: i16, plan: &FetchPlan<'_>, message: Message) -> Self {
+        let mut builder = Self::new(version, plan.metadata(), message);
+        for topic in plan.topics(version) {
+            builder.fetch(topic.id, topic.name, topic.partitions);
+        }
+        for topic in plan.forgotten(version) {
+            builder.forget(topic.id, topic.name, topic.partitions);
+        }
+        builder
+    }
+
+    /// Sets the id and the epoch of the replica that fetches. Without this call a consumer does.
     #[must_use]
     pub fn replica(mut self, id: i32, epoch: i64) -> Self {
         if self.version >= REPLICA_STATE {
@@ -152,50 +155,33 @@ impl RequestBuilder {
         self
     }
 
-    /// Adds a partition to fetch.
-    pub fn fetch(&mut self, id: TopicId, name: &str, request: &PartitionRequest) {
-        let params = &request.params;
-        let mut partition = fetch_request::FetchPartition::default()
-            .with_partition(request.partition)
-            .with_fetch_offset(params.fetch_offset)
-            .with_log_start_offset(params.log_start_offset)
-            .with_partition_max_bytes(params.max_bytes)
-            .with_current_leader_epoch(params.leader_epoch.unwrap_or(-1));
-        if self.version >= TAGS {
-            partition.last_fetched_epoch = params.last_fetched_epoch.unwrap_or(-1);
-        }
-        let (id, name) = self.key(id, name);
-        match self.message.topics.last_mut() {
-            Some(topic) if topic.topic_id == id && topic.topic.as_str() == name => {
-                topic.partitions.push(partition);
-            }
-            _ => self.message.topics.push(
-                fetch_request::FetchTopic::default()
-                    .with_topic_id(id)
-                    .with_topic(wire_name(name))
-                    .with_partitions(alloc::vec![partition]),
-            ),
-        }
+    /// Adds a topic with the partitions to fetch.
+    pub fn fetch(
+        &mut self,
+        id: TopicId,
+        name: &str,
+        partitions: impl IntoIterator<Item = PartitionRequest>,
+    ) {
+        let (topic_id, topic) = self.key(id, name);
+        let partitions = partitions.into_iter().map(|request| self.partition(request));
+        let topic = fetch_request::FetchTopic::default()
+            .with_topic_id(topic_id)
+            .with_topic(topic)
+            .with_partitions(partitions.collect());
+        self.message.topics.push(topic);
     }
 
-    /// Adds a partition to forget. Below version 7 there is nothing that could be forgotten, and
-    /// this does nothing.
-    pub fn forget(&mut self, id: TopicId, name: &str, partition: i32) {
+    /// Adds a topic with the partitions to forget.
+    pub fn forget(&mut self, id: TopicId, name: &str, partitions: impl IntoIterator<Item = i32>) {
         if self.version < SESSIONS {
             return;
         }
-        let (id, name) = self.key(id, name);
-        match self.message.forgotten_topics_data.last_mut() {
-            Some(topic) if topic.topic_id == id && topic.topic.as_str() == name => {
-                topic.partitions.push(partition);
-            }
-            _ => self.message.forgotten_topics_data.push(
-                fetch_request::ForgottenTopic::default()
-                    .with_topic_id(id)
-                    .with_topic(wire_name(name))
-                    .with_partitions(alloc::vec![partition]),
-            ),
-        }
+        let (topic_id, topic) = self.key(id, name);
+        let topic = fetch_request::ForgottenTopic::default()
+            .with_topic_id(topic_id)
+            .with_topic(topic)
+            .with_partitions(partitions.into_iter().collect());
+        self.message.forgotten_topics_data.push(topic);
     }
 
     /// The request.
@@ -203,16 +189,24 @@ impl RequestBuilder {
         self.message
     }
 
-    /// What the version carries of a topic.
-    fn key<'a>(&self, id: TopicId, name: &'a str) -> (Uuid, &'a str) {
+    fn key(&self, id: TopicId, name: &str) -> (Uuid, WireName) {
         if self.version >= TOPIC_IDS {
-            (Uuid::from_u128(id.as_u128()), "")
+            (Uuid::from_u128(id.as_u128()), WireName::default())
         } else {
-            (Uuid::nil(), name)
+            let name = StrBytes::from_string(name.to_owned());
+            (Uuid::nil(), WireName(name))
         }
     }
-}
 
-fn wire_name(name: &str) -> WireName {
-    WireName(StrBytes::from_string(name.to_owned()))
+    fn partition(&self, request: PartitionRequest) -> fetch_request::FetchPartition {
+        let params = request.params;
+        let last_fetched_epoch = params.last_fetched_epoch.filter(|_| self.version >= TAGS);
+        fetch_request::FetchPartition::default()
+            .with_partition(request.partition)
+            .with_current_leader_epoch(params.leader_epoch.unwrap_or(-1))
+            .with_fetch_offset(params.fetch_offset)
+            .with_last_fetched_epoch(last_fetched_epoch.unwrap_or(-1))
+            .with_log_start_offset(params.log_start_offset)
+            .with_partition_max_bytes(params.max_bytes)
+    }
 }

@@ -1,6 +1,7 @@
 //! Fetch responses.
 
 use crate::error_code::ErrorCode;
+use crate::fetch::{AnsweredTopic, FetchAnswer, ResponseHead};
 use crate::topic::TopicId;
 use alloc::borrow::ToOwned;
 use alloc::vec;
@@ -34,10 +35,16 @@ impl ResponseBuilder {
     pub fn new(version: i16, error: ErrorCode, session_id: i32, throttle_time_ms: i32) -> Self {
         let mut message = FetchResponse::default().with_throttle_time_ms(throttle_time_ms);
         if version >= SESSIONS {
-            message.error_code = error as i16;
+            message.error_code = error.code();
             message.session_id = session_id;
         }
         Self { version, message }
+    }
+
+    /// Starts the response with what the cache answers to a request of version 4 to 18.
+    pub fn of(version: i16, answer: &FetchAnswer) -> Self {
+        let FetchAnswer { error, session_id, throttle_time_ms, .. } = *answer;
+        Self::new(version, error, session_id, throttle_time_ms)
     }
 
     /// Adds a partition.
@@ -114,11 +121,37 @@ pub fn error_response(
         for partition in &topic.partitions {
             let failed = PartitionData::default()
                 .with_partition_index(partition.partition)
-                .with_error_code(error as i16)
+                .with_error_code(error.code())
                 .with_high_watermark(-1)
                 .with_aborted_transactions(None);
             response.push(TopicId::ZERO, &topic.topic, failed);
         }
     }
     response.finish()
+}
+
+/// A response of this version but for its topics, for
+/// [`FetcherSession::handle_response`](crate::fetch::FetcherSession::handle_response).
+///
+/// An error that Kafka does not define counts as
+/// [`UnknownServerError`](ErrorCode::UnknownServerError).
+pub fn response_head(response: &FetchResponse, version: i16) -> ResponseHead {
+    ResponseHead {
+        version,
+        error: ErrorCode::from_code(response.error_code).unwrap_or(ErrorCode::UnknownServerError),
+        session_id: response.session_id,
+        throttle_time_ms: response.throttle_time_ms,
+    }
+}
+
+/// The topics of a response, for
+/// [`FetcherSession::handle_response`](crate::fetch::FetcherSession::handle_response).
+pub fn answered_topics(
+    response: &FetchResponse,
+) -> impl Iterator<Item = AnsweredTopic<'_, impl Iterator<Item = i32>>> {
+    response.responses.iter().map(|topic| AnsweredTopic {
+        id: TopicId::from_u128(topic.topic_id.as_u128()),
+        name: &topic.topic,
+        partitions: topic.partitions.iter().map(|partition| partition.partition_index),
+    })
 }

@@ -267,9 +267,10 @@ fn counts_that_lie_are_refused_without_allocating() {
             if honest == Sparse::message(header, message, version, None) {
                 continue; // this version lacks the array
             }
-            // As many elements as bytes: too many wherever an element has two.
-            let bytes_there = u32::try_from(empty.len()).unwrap();
-            for claim in [bytes_there, 1 << 20, i32::MAX.cast_unsigned()] {
+            // Just more elements than the whole message could hold.
+            let element = honest.len() - empty.len();
+            let too_many = u32::try_from(empty.len() / element + 1).unwrap();
+            for claim in [too_many, 1 << 20, i32::MAX.cast_unsigned()] {
                 let fill = Some((number, Fill::Claim(claim)));
                 let bytes = Bytes::from(Sparse::message(header, message, version, fill));
                 let mut refused = Ok(());

@@ -9,7 +9,7 @@ use crate::wire::WireError;
 const FREE_UNKNOWN_TAGS: usize = 16;
 const BYTES_PER_UNKNOWN_TAG: usize = 32;
 
-/// The first half of a message's header, the same at every version of the header.
+/// What a message's header has before its tagged fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Header {
     /// API key, version, correlation id, client id.
