@@ -112,6 +112,8 @@ pub(crate) struct Driver {
     open: Vec<Open>,
     contexts: usize,
     ever: Vec<i32>,
+    /// What the cache was after the last step.
+    last: View,
 }
 
 /// The configuration that a setup stands for.
@@ -135,8 +137,10 @@ pub(crate) fn run(
     operations: &[TimedOperation],
     mut look: impl FnMut(&mut Driver, &Step) -> TestCaseResult,
 ) -> TestCaseResult {
+    let cache = FetchCache::new(config(setup, tracking));
     let mut driver = Driver {
-        cache: FetchCache::new(config(setup, tracking)),
+        last: View::of(&cache),
+        cache,
         random: Pcg64Mcg::new(0x9e37_79b9),
         now: 1000,
         open: Vec::new(),
@@ -197,13 +201,13 @@ impl Driver {
         look: &mut impl FnMut(&mut Self, &Step) -> TestCaseResult,
         act: impl FnOnce(&mut Self) -> Option<Did>,
     ) -> TestCaseResult {
-        let before = View::of(&self.cache);
         let Some(did) = act(self) else { return Ok(()) };
+        let after = View::of(&self.cache);
         let step = Step {
             now: self.now(),
             did,
-            before,
-            after: View::of(&self.cache),
+            before: core::mem::replace(&mut self.last, after.clone()),
+            after,
         };
         look(self, &step)
     }
@@ -325,9 +329,8 @@ impl Driver {
             .zip(slots)
             .filter_map(|((key, reading), slot)| Some(((key, reading), reading.at(slot?))))
             .unzip();
-        let before = View::of(&self.cache);
         let sizes = [(); 2].map(|()| self.cache.response_size(&context, &reads));
-        let sizing_changed = before != View::of(&self.cache);
+        let sizing_changed = self.last.state != self.cache.export();
         let (kind, version) = (context.kind(), context.version());
         let handed_in = reads.clone();
         let now = self.now();

@@ -16,6 +16,7 @@
 mod driver;
 mod encoding;
 mod equality;
+mod invariants;
 mod model;
 mod operation;
 mod reading;

@@ -5,7 +5,6 @@ mod session;
 mod shard;
 
 pub(crate) use session::{Entry, next_epoch};
-pub(crate) use shard::Orders;
 
 use crate::encoding::{Carried, encode};
 use crate::reading::Reading;
