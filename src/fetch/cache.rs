@@ -44,6 +44,8 @@ pub struct FetchCache {
     config: CacheConfig,
     /// Creations that a limit over all shards refused.
     refused: u64,
+    /// Requests that named a session which no shard can have.
+    not_found: u64,
 }
 
 impl FetchCache {
@@ -51,7 +53,7 @@ impl FetchCache {
     pub fn new(config: CacheConfig) -> Self {
         let router = ShardRouter::new(config.shards, config.first_shard);
         let shards = router.ranges().map(|ids| FetchShard::new(&config, ids)).collect();
-        Self { shards, first: 0, router, config, refused: 0 }
+        Self { shards, first: 0, router, config, refused: 0, not_found: 0 }
     }
 
     /// One shard of those that `config` describes, as a cache of its own; `None` if there is no
@@ -117,7 +119,10 @@ impl FetchCache {
                 let elsewhere = cached.saturating_sub(shard.partitions());
                 shard.begin(as_number(index), request, names, elsewhere, now)
             }
-            None => FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound),
+            None => {
+                self.not_found += 1;
+                FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound)
+            }
         }
     }
 
@@ -336,7 +341,11 @@ impl FetchCache {
 
     /// The state of the cache and what happened in it. O(shards).
     pub fn stats(&self) -> CacheStats {
-        let mut stats = CacheStats { refused: self.refused, ..CacheStats::default() };
+        let mut stats = CacheStats {
+            refused: self.refused,
+            not_found: self.not_found,
+            ..CacheStats::default()
+        };
         for shard in &self.shards {
             stats.sessions += shard.len() as u64;
             stats.partitions += shard.partitions();

@@ -43,7 +43,7 @@ impl EvictionOrder {
 
     /// Whether more than the threshold lies between the two.
     const fn exceeds_threshold(&self, since: Monotonic, now: Monotonic) -> bool {
-        now.as_millis().wrapping_sub(since.as_millis()) > self.threshold_ms
+        now.millis_since(since) > self.threshold_ms
     }
 
     /// Lists a session.
