@@ -137,8 +137,9 @@ impl<'a> FetchPlan<'a> {
         })
     }
 
-    /// The topics that the request forgets at `version`, each pair of id and name once, in the order of their first
-    /// partitions: what was removed and, from version 13 on, what was replaced.
+    /// The topics that the request forgets at `version`, in the order of their first partitions: what was removed and, from
+    /// version 13 on, what was replaced. Partitions of one name and id share an element, unless one of that name and
+    /// another id lies between them.
     ///
     /// Below version 13 what was replaced must not be listed: the broker would drop the partition that it was just sent.
     ///

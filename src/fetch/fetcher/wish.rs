@@ -141,11 +141,14 @@ impl<'a> WishList<'a> {
     fn turn_to_other(&mut self, id: TopicId, name: &str) {
         let session = &mut *self.session;
         let guesses = guesses(&session.entries, self.last);
-        let mut guesses = guesses
-            .into_iter()
-            .map(|slot| session.entries.get_if(slot).map_or(NO_SLOT, |entry| entry.topic));
-        let guessed = guesses.find(|topic| session.topics.is(*topic, name));
-        let topic = guessed.unwrap_or_else(|| session.topics.intern(name));
+        let mut guesses = guesses.into_iter().map(|slot| {
+            session
+                .entries
+                .get_if(slot)
+                .map_or(NO_SLOT, |entry| entry.topic)
+        });
+        let found = guesses.find(|topic| session.topics.is(*topic, name));
+        let topic = found.unwrap_or_else(|| session.topics.intern(name));
         if id.is_zero() {
             self.lacks_ids = true;
         } else {
@@ -189,11 +192,11 @@ impl<'a> WishList<'a> {
             |entry: &Entry| entry.topic == self.topic && entry.want.partition == request.partition;
         let guesses = guesses(&session.entries, self.last);
         let mut guesses = guesses.into_iter();
-        let guessed = guesses.find(|slot| session.entries.get_if(*slot).is_some_and(is_it));
-        let slot = guessed.unwrap_or_else(|| {
-            let found = session.entries.find(self.topic, request.partition);
-            let slot =
-                found.unwrap_or_else(|| session.add_entry(self.topic, Want::new(self.id, request)));
+        let found = guesses.find(|slot| session.entries.get_if(*slot).is_some_and(is_it));
+        let slot = found.unwrap_or_else(|| {
+            let hashed = session.entries.find(self.topic, request.partition);
+            let slot = hashed
+                .unwrap_or_else(|| session.add_entry(self.topic, Want::new(self.id, request)));
             if let Some(last) = session.entries.get_mut_if(self.last) {
                 last.next = slot;
             }

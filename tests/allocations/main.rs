@@ -1,0 +1,10 @@
+//! In a steady state nothing is allocated.
+//!
+//! The counter counts what the measuring thread allocates, so that tests may run side by side.
+
+mod fetcher;
+
+/// How many allocations `work` makes.
+fn allocations(work: impl FnOnce()) -> u64 {
+    allocation_counter::measure(work).count_total
+}
