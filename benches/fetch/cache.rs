@@ -62,10 +62,7 @@ fn idle_by_changes(criterion: &mut Criterion, partitions: usize) {
 /// A share of the partitions returns records each time, and only these are visited.
 fn changed(criterion: &mut Criterion, partitions: usize, percent: usize) {
     let mut host = Host::new(partitions, ChangeTracking::On);
-    let slots: Vec<u32> = (0..partitions)
-        .step_by(100 / percent)
-        .map(|it| it as u32)
-        .collect();
+    let slots: Vec<u32> = (0..partitions).step_by(100 / percent).map(|it| it as u32).collect();
     for &slot in &slots {
         host.logs[slot as usize].records = 1_000;
         host.mark(slot as usize);
@@ -104,11 +101,7 @@ fn visited(criterion: &mut Criterion, partitions: usize, percent: usize) {
     let mut host = Host::new(partitions, ChangeTracking::Off);
     let mut floor = Floor::new(partitions);
     let mut floor_logs = host.logs.clone();
-    let step = if percent == 0 {
-        usize::MAX
-    } else {
-        100 / percent
-    };
+    let step = if percent == 0 { usize::MAX } else { 100 / percent };
     let (mut floor_watermark, mut watermark) = (0, 0);
     let name = format!("cache/visited {percent}%/{partitions}");
     paired(
@@ -132,11 +125,7 @@ fn advance(logs: &mut [Log], step: usize, watermark: i64) {
         return;
     }
     for log in logs.iter_mut().step_by(step) {
-        *log = Log {
-            high_watermark: watermark,
-            log_start_offset: 0,
-            records: 1_000,
-        };
+        *log = Log { high_watermark: watermark, log_start_offset: 0, records: 1_000 };
     }
 }
 
@@ -145,11 +134,7 @@ fn by_key(criterion: &mut Criterion, partitions: usize, percent: usize) {
     let mut host = Host::new(partitions, ChangeTracking::Off);
     let mut floor = Floor::new(partitions);
     let mut floor_logs = host.logs.clone();
-    let step = if percent == 0 {
-        usize::MAX
-    } else {
-        100 / percent
-    };
+    let step = if percent == 0 { usize::MAX } else { 100 / percent };
     let (mut floor_watermark, mut watermark) = (0, 0);
     let name = format!("cache/visited by key {percent}%/{partitions}");
     paired(
@@ -196,12 +181,7 @@ fn created_with_eviction(criterion: &mut Criterion, sessions: usize) {
     let mut crowd = Crowd::new(sessions);
     let mut floor = Sessions::new(sessions);
     let name = format!("cache/created with eviction/{sessions}");
-    paired(
-        criterion,
-        &name,
-        || floor.replace_stalest(),
-        || crowd.replace_stalest(),
-    );
+    paired(criterion, &name, || floor.replace_stalest(), || crowd.replace_stalest());
 }
 
 /// A request of one of many sessions is accepted.
@@ -260,9 +240,7 @@ impl Host {
             now: 0,
             next: FetchMetadata::INITIAL,
             wanted: (0..partitions).map(partition_request).collect(),
-            names: ids
-                .map(|id| (id, TopicName::from(id.to_string().as_str())))
-                .collect(),
+            names: ids.map(|id| (id, TopicName::from(id.to_string().as_str()))).collect(),
             logs: vec![Log::default(); partitions],
             reads: Vec::new(),
             keys: Vec::new(),
@@ -289,11 +267,7 @@ impl Host {
     fn begin(&mut self, topics: &[RequestTopic<'_>]) -> FetchContext {
         self.now += 1;
         let names = |id: TopicId| self.names.get(&id).cloned();
-        self.cache.begin(
-            &request(self.next, topics),
-            &names,
-            Monotonic::from_millis(self.now),
-        )
+        self.cache.begin(&request(self.next, topics), &names, Monotonic::from_millis(self.now))
     }
 
     fn read_and_finish(&mut self, context: FetchContext) {
@@ -310,11 +284,7 @@ impl Host {
         let context = self.begin(&[]);
         self.keys.clear();
         self.reads.clear();
-        self.keys.extend(
-            self.cache
-                .visit(&context)
-                .map(|it| (it.topic_id, it.partition)),
-        );
+        self.keys.extend(self.cache.visit(&context).map(|it| (it.topic_id, it.partition)));
         let mut slots = self.cache.slots(&context);
         for (&(id, partition), &log) in self.keys.iter().zip(&self.logs) {
             if let Some(slot) = slots.find(id, "", partition) {
@@ -328,9 +298,7 @@ impl Host {
     fn finish(&mut self, context: FetchContext) {
         black_box(self.cache.response_size(&context, &self.reads));
         let now = Monotonic::from_millis(self.now);
-        let answer = self
-            .cache
-            .finish(context, &mut self.reads, &mut self.random, now);
+        let answer = self.cache.finish(context, &mut self.reads, &mut self.random, now);
         assert_ne!(answer.session_id, 0);
         self.next = if answer.session_id == self.next.session_id {
             self.next.next_incremental()
@@ -342,15 +310,9 @@ impl Host {
 
     fn mark(&mut self, partition: usize) {
         let index = (partition % PARTITIONS_A_TOPIC) as i32;
-        self.cache.mark(
-            topic_id(partition),
-            "",
-            index,
-            Change::Unspecified,
-            |marked| {
-                black_box(marked);
-            },
-        );
+        self.cache.mark(topic_id(partition), "", index, Change::Unspecified, |marked| {
+            black_box(marked);
+        });
     }
 }
 
@@ -419,17 +381,12 @@ impl Crowd {
         let now = Monotonic::from_millis(self.now);
         let topics = topics(&self.wanted);
         let request = request(FetchMetadata::INITIAL, &topics);
-        let context = self
-            .cache
-            .begin(&request, &|_| Some(self.name.clone()), now);
+        let context = self.cache.begin(&request, &|_| Some(self.name.clone()), now);
         self.reads.clear();
         let visit = self.cache.visit(&context);
-        self.reads
-            .extend(visit.map(|it| PartitionRead::new(it.slot, 0, 0)));
+        self.reads.extend(visit.map(|it| PartitionRead::new(it.slot, 0, 0)));
         black_box(self.cache.response_size(&context, &self.reads));
-        let answer = self
-            .cache
-            .finish(context, &mut self.reads, &mut self.random, now);
+        let answer = self.cache.finish(context, &mut self.reads, &mut self.random, now);
         assert_ne!(answer.session_id, 0);
         FetchMetadata::new_incremental(answer.session_id)
     }

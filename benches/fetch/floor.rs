@@ -55,17 +55,9 @@ fn hash(topic: TopicId, partition: i32) -> u64 {
 impl Floor {
     pub(crate) fn new(partitions: usize) -> Self {
         let topics = partitions.div_ceil(PARTITIONS_A_TOPIC);
-        let ids = (0..topics)
-            .map(|topic| topic_id(topic * PARTITIONS_A_TOPIC))
-            .collect();
+        let ids = (0..topics).map(|topic| topic_id(topic * PARTITIONS_A_TOPIC)).collect();
         let (entries, index, found) = (Vec::new(), HashTable::new(), Vec::new());
-        let mut floor = Self {
-            ids,
-            entries,
-            index,
-            found,
-            head: 0,
-        };
+        let mut floor = Self { ids, entries, index, found, head: 0 };
         floor.fill(partitions);
         floor
     }
@@ -108,26 +100,11 @@ impl Floor {
         self.found.clear();
         let mut slot = self.head;
         while let Some(entry) = self.entries.get(slot as usize) {
-            black_box((
-                entry.topic,
-                entry.partition,
-                entry.fetch_offset,
-                entry.max_bytes,
-            ));
+            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
             black_box(entry.leader_epoch);
-            let Log {
-                high_watermark,
-                log_start_offset,
-                records,
-            } = logs[slot as usize];
+            let Log { high_watermark, log_start_offset, records } = logs[slot as usize];
             let is_included = false;
-            self.found.push(Found {
-                slot,
-                records,
-                high_watermark,
-                log_start_offset,
-                is_included,
-            });
+            self.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
             slot = entry.next;
         }
         self.decide();
@@ -137,22 +114,10 @@ impl Floor {
     pub(crate) fn run_by_key(&mut self, logs: &[Log]) {
         self.found.clear();
         for (partition, log) in logs.iter().enumerate() {
-            let Some(slot) = self.slot(partition) else {
-                continue;
-            };
-            let &Log {
-                high_watermark,
-                log_start_offset,
-                records,
-            } = log;
+            let Some(slot) = self.slot(partition) else { continue };
+            let &Log { high_watermark, log_start_offset, records } = log;
             let is_included = false;
-            self.found.push(Found {
-                slot,
-                records,
-                high_watermark,
-                log_start_offset,
-                is_included,
-            });
+            self.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
         }
         self.decide();
     }
@@ -200,17 +165,8 @@ impl Changed {
         floor.found.clear();
         for &slot in slots {
             let entry = &floor.entries[slot as usize];
-            black_box((
-                entry.topic,
-                entry.partition,
-                entry.fetch_offset,
-                entry.max_bytes,
-            ));
-            let Log {
-                high_watermark,
-                log_start_offset,
-                records,
-            } = logs[slot as usize];
+            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
+            let Log { high_watermark, log_start_offset, records } = logs[slot as usize];
             let is_included = false;
             floor.found.push(Found {
                 slot,
@@ -234,17 +190,9 @@ pub(crate) struct Lru {
 impl Lru {
     pub(crate) fn new(sessions: usize) -> Self {
         let last = sessions as u32 - 1;
-        let links = (0..=last).map(|it| {
-            (
-                it.wrapping_sub(1),
-                if it == last { u32::MAX } else { it + 1 },
-            )
-        });
-        Self {
-            links: links.collect(),
-            tail: last,
-            head: 0,
-        }
+        let links =
+            (0..=last).map(|it| (it.wrapping_sub(1), if it == last { u32::MAX } else { it + 1 }));
+        Self { links: links.collect(), tail: last, head: 0 }
     }
 
     /// Moves a session to the tail.
@@ -297,20 +245,14 @@ impl Sessions {
         self.now += 1;
         let id = self.random.next_u32() as i32 & i32::MAX;
         self.by_use.insert((self.now, id), place);
-        self.by_size
-            .insert((false, PARTITIONS_A_TOPIC as u32, id), place);
+        self.by_size.insert((false, PARTITIONS_A_TOPIC as u32, id), place);
         let state = FixedState::with_seed(SEED);
-        self.by_id
-            .insert_unique(state.hash_one(id), (id, place), |&(id, _)| {
-                state.hash_one(id)
-            });
+        self.by_id.insert_unique(state.hash_one(id), (id, place), |&(id, _)| state.hash_one(id));
     }
 
     /// The session that was used the longest ago goes, a new one takes its place.
     pub(crate) fn replace_stalest(&mut self) {
-        let Some(((_, id), place)) = self.by_use.pop_first() else {
-            return;
-        };
+        let Some(((_, id), place)) = self.by_use.pop_first() else { return };
         self.by_size.remove(&(false, PARTITIONS_A_TOPIC as u32, id));
         let hash = FixedState::with_seed(SEED).hash_one(id);
         if let Ok(found) = self.by_id.find_entry(hash, |&(other, _)| other == id) {

@@ -11,11 +11,7 @@ const ROUNDS: i64 = 50;
 const VERSION: i16 = 18;
 
 fn id(topic: &str) -> TopicId {
-    TopicId::from_u128(
-        topic
-            .bytes()
-            .fold(1, |id, byte| (id << 8) | u128::from(byte)),
-    )
+    TopicId::from_u128(topic.bytes().fold(1, |id, byte| (id << 8) | u128::from(byte)))
 }
 
 fn request(partition: i32, fetch_offset: i64) -> PartitionRequest {
@@ -34,9 +30,7 @@ fn request(partition: i32, fetch_offset: i64) -> PartitionRequest {
 /// Reads everything that a plan says.
 fn read(plan: FetchPlan<'_>) -> usize {
     let topics = plan.topics(VERSION).map(|topic| topic.partitions.len());
-    let forgotten = plan
-        .forgotten(VERSION)
-        .map(|topic| topic.partitions.count());
+    let forgotten = plan.forgotten(VERSION).map(|topic| topic.partitions.count());
     topics.sum::<usize>()
         + forgotten.sum::<usize>()
         + plan.partitions().count()
@@ -66,10 +60,7 @@ fn round(
         partitions: [*partition],
     });
     let verdict = session.handle_response(head, topics);
-    assert!(
-        matches!(verdict, Verdict::Opened | Verdict::Continued),
-        "{verdict:?}"
-    );
+    assert!(matches!(verdict, Verdict::Opened | Verdict::Continued), "{verdict:?}");
     read
 }
 
@@ -84,11 +75,7 @@ fn all() -> impl Iterator<Item = (&'static str, i32)> {
 fn opened() -> (FetcherSession, Vec<(&'static str, i32)>) {
     let mut session = FetcherSession::new(1);
     let every: Vec<_> = all().collect();
-    round(
-        &mut session,
-        all().map(|(topic, partition)| (topic, request(partition, 0))),
-        &every,
-    );
+    round(&mut session, all().map(|(topic, partition)| (topic, request(partition, 0))), &every);
     (session, every)
 }
 
@@ -137,10 +124,7 @@ fn partitions_that_come_and_go_in_any_order_allocate_nothing() {
     rounds(0..12);
     let topic_names = u64::try_from(ROUNDS - 12).unwrap_or_default();
     let count = allocations(|| rounds(12..ROUNDS));
-    assert!(
-        count <= topic_names,
-        "{count}: no more than the name of the topic that comes"
-    );
+    assert!(count <= topic_names, "{count}: no more than the name of the topic that comes");
 }
 
 #[test]

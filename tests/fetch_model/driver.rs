@@ -35,10 +35,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn of(cache: &FetchCache) -> Self {
-        Self {
-            state: cache.export(),
-            stats: cache.stats(),
-        }
+        Self { state: cache.export(), stats: cache.stats() }
     }
 
     pub(crate) fn session(&self, id: i32) -> Option<&SessionState> {
@@ -230,9 +227,9 @@ impl Driver {
         let session_id = match plan.session {
             SessionPlan::Zero => 0,
             SessionPlan::Live(_) => session.as_ref().map_or(0, |session| session.id),
-            SessionPlan::Ever(at) => usize::from(at)
-                .checked_rem(self.ever.len())
-                .map_or(0, |at| self.ever[at]),
+            SessionPlan::Ever(at) => {
+                usize::from(at).checked_rem(self.ever.len()).map_or(0, |at| self.ever[at])
+            }
             SessionPlan::MadeUp(id) => id,
         };
         let expected = session.as_ref().map_or(0, |session| session.epoch);
@@ -259,21 +256,10 @@ impl Driver {
         Request {
             version,
             metadata: FetchMetadata { session_id, epoch },
-            fetcher: if plan.is_follower {
-                FetcherKind::Follower
-            } else {
-                FetcherKind::Consumer
-            },
-            profile: Profile {
-                read_committed: plan.read_committed,
-                host: plan.host_profile,
-            },
+            fetcher: if plan.is_follower { FetcherKind::Follower } else { FetcherKind::Consumer },
+            profile: Profile { read_committed: plan.read_committed, host: plan.host_profile },
             principal: plan.principal,
-            wanted: plan
-                .wanted
-                .iter()
-                .map(|(it, params)| (key(it), *params))
-                .collect(),
+            wanted: plan.wanted.iter().map(|(it, params)| (key(it), *params)).collect(),
             forgotten: plan.forgotten.iter().map(key).collect(),
             names: plan.names,
         }
@@ -319,10 +305,7 @@ impl Driver {
             readings.push(readings[0].clone());
         }
         // A partition that is no longer there has no slot and cannot be handed in.
-        let slot = |key: &Key| {
-            self.cache
-                .slot(&context, key.id, &key.name, key.partition)
-        };
+        let slot = |key: &Key| self.cache.slots(&context).find(key.id, &key.name, key.partition);
         let slots: Vec<_> = readings.iter().map(|(key, _)| slot(key)).collect();
         let (readings, mut reads): (Vec<_>, Vec<PartitionRead>) = readings
             .into_iter()
@@ -334,21 +317,17 @@ impl Driver {
         let (kind, version) = (context.kind(), context.version());
         let handed_in = reads.clone();
         let now = self.now();
-        let answer = self
-            .cache
-            .finish(context, &mut reads, &mut self.random, now);
+        let answer = self.cache.finish(context, &mut reads, &mut self.random, now);
         if kind == ContextKind::Full && answer.session_id != 0 {
             self.ever.push(answer.session_id);
         }
         let reads_kept = handed_in.len() == reads.len()
-            && handed_in
-                .iter()
-                .zip(&reads)
-                .zip(&readings)
-                .all(|((before, after), (_, reading))| {
+            && handed_in.iter().zip(&reads).zip(&readings).all(
+                |((before, after), (_, reading))| {
                     let is_it = reading.at(before.slot());
                     *before == is_it && before.slot() == after.slot()
-                });
+                },
+            );
         Some(Did::Finished(Finished {
             context: number,
             kind,
@@ -390,10 +369,7 @@ pub(crate) fn visit(cache: &mut FetchCache, context: &FetchContext) -> Vec<Visit
     let visited = cache.visit(context).map(|it| Visited {
         key: Key {
             id: it.topic_id,
-            name: it
-                .topic
-                .map(|name| name.as_str().to_owned())
-                .unwrap_or_default(),
+            name: it.topic.map(|name| name.as_str().to_owned()).unwrap_or_default(),
             partition: it.partition,
         },
         is_named: it.topic.is_some(),

@@ -8,23 +8,14 @@ pub(crate) type Carried<'a> = (TopicId, Option<&'a str>, i32, &'a Reading);
 
 /// The body of a response without node endpoints.
 pub(crate) fn encode(version: i16, error: i16, session_id: i32, list: &[Carried<'_>]) -> Vec<u8> {
-    let mut body = Body {
-        is_flexible: version >= 12,
-        bytes: Vec::new(),
-    };
+    let mut body = Body { is_flexible: version >= 12, bytes: Vec::new() };
     body.put(&0_i32.to_be_bytes());
     if version >= 7 {
         body.put(&error.to_be_bytes());
         body.put(&session_id.to_be_bytes());
     }
     let topics: Vec<_> = list
-        .chunk_by(|left, right| {
-            if version >= 13 {
-                left.0 == right.0
-            } else {
-                left.1 == right.1
-            }
-        })
+        .chunk_by(|left, right| if version >= 13 { left.0 == right.0 } else { left.1 == right.1 })
         .collect();
     body.count(topics.len());
     for topic in topics {

@@ -5,10 +5,10 @@ use crate::model::{Answer, Context, Counts, Entry, Model, Setup};
 use crate::operation::{TimedOperation, operations, setup};
 use crate::request::Key;
 use crate::settings::cases;
+use kafka_coordination::Monotonic;
 use kafka_coordination::fetch::{
     CacheStats, ChangeTracking, FetchAnswer, PartitionState, SessionState,
 };
-use kafka_coordination::Monotonic;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseResult, TestRunner};
@@ -56,10 +56,7 @@ pub(crate) struct Twin {
 
 impl Twin {
     pub(crate) fn new(setup: &Setup) -> Self {
-        Self {
-            model: Model::new(setup),
-            contexts: BTreeMap::new(),
-        }
+        Self { model: Model::new(setup), contexts: BTreeMap::new() }
     }
 
     /// Does what the cache did, and compares.
@@ -106,9 +103,7 @@ impl Twin {
         let size = Model::response_size(&context, &finished.readings);
         prop_assert_eq!([size; 2], finished.sizes);
         let offered = finished.answer.session_id;
-        let expected = self
-            .model
-            .finish(&context, &finished.readings, offered, now);
+        let expected = self.model.finish(&context, &finished.readings, offered, now);
         let actual = answer_of(&finished.answer, finished.included.clone());
         prop_assert_eq!(expected, actual);
         Ok(())
@@ -143,9 +138,7 @@ fn follow(
     operations: &[TimedOperation],
 ) -> TestCaseResult {
     let mut twin = Twin::new(setup);
-    run(setup, tracking, operations, |_: &mut Driver, step| {
-        twin.follow(step)
-    })
+    run(setup, tracking, operations, |_: &mut Driver, step| twin.follow(step))
 }
 
 /// An exported cache less what only change tracking uses.
@@ -213,13 +206,8 @@ fn counts_of(stats: &CacheStats) -> Counts {
 pub(crate) fn keys(session: &SessionState) -> Vec<Key> {
     let keys = session.partitions.iter().map(|it| Key {
         id: it.topic_id,
-        name: it
-            .topic
-            .as_ref()
-            .map(|name| name.as_str().to_owned())
-            .unwrap_or_default(),
+        name: it.topic.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
         partition: it.partition,
     });
     keys.collect()
 }
-

@@ -179,7 +179,8 @@ fn request() -> impl Strategy<Value = RequestPlan> {
 }
 
 fn key() -> impl Strategy<Value = KeyPlan> {
-    let partition = prop_oneof![8 => 0..3_i32, 1 => Just(64), 1 => select(&[-1, i32::MIN, i32::MAX])];
+    let partition =
+        prop_oneof![8 => 0..3_i32, 1 => Just(64), 1 => select(&[-1, i32::MIN, i32::MAX])];
     (0..3_u8, 0..4_u8, partition)
 }
 
@@ -192,7 +193,8 @@ fn names() -> impl Strategy<Value = NameMap> {
 }
 
 fn params() -> impl Strategy<Value = FetchParams> {
-    let epoch = || prop_oneof![2 => Just(None), 2 => (0..3_i32).prop_map(Some), 1 => Just(Some(-1))];
+    let epoch =
+        || prop_oneof![2 => Just(None), 2 => (0..3_i32).prop_map(Some), 1 => Just(Some(-1))];
     (0..4_i64, -1..2_i64, 0..3_i32, epoch(), epoch()).prop_map(
         |(fetch_offset, log_start_offset, max_bytes, leader_epoch, last_fetched_epoch)| {
             FetchParams {
@@ -208,20 +210,10 @@ fn params() -> impl Strategy<Value = FetchParams> {
 
 fn reads() -> impl Strategy<Value = ReadsPlan> {
     let omitted = prop_oneof![4 => Just(0), 1 => any::<u16>()];
-    let flags = (
-        any::<bool>(),
-        prop::bool::weighted(0.1),
-        prop::bool::weighted(0.05),
-    );
+    let flags = (any::<bool>(), prop::bool::weighted(0.1), prop::bool::weighted(0.05));
     (vec(reading(), 1..6), omitted, flags).prop_map(|(readings, omitted, flags)| {
         let (errors_last, is_reversed, is_repeated) = flags;
-        ReadsPlan {
-            readings,
-            omitted,
-            errors_last,
-            is_reversed,
-            is_repeated,
-        }
+        ReadsPlan { readings, omitted, errors_last, is_reversed, is_repeated }
     })
 }
 
@@ -239,10 +231,7 @@ fn reading() -> impl Strategy<Value = Reading> {
     });
     let records = prop_oneof![4 => Just(0_u32), 2 => 1..100_u32, 1 => 100..300_u32];
     let plain = (-1..3_i64, -1..2_i64, records).prop_map(|(high_watermark, log_start, records)| {
-        Reading {
-            records,
-            ..Reading::of(high_watermark, log_start)
-        }
+        Reading { records, ..Reading::of(high_watermark, log_start) }
     });
     let more = || prop::bool::weighted(0.1);
     let extras = (
@@ -271,16 +260,18 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
     let cached_partitions = prop_oneof![6 => Just(u64::MAX), 1 => 1..12_u64];
     let principal_sessions = prop_oneof![6 => Just(u32::MAX), 1 => 0..3_u32];
     let limits = (session_partitions, cached_partitions, principal_sessions);
-    (shards, prop_oneof![1 => Just(0_u32), 9 => 1..4_u32], first_shard, limits).prop_map(|(shards, slots, first_shard, limits)| Setup {
-        shards,
-        // Not all of them a multiple of the shards.
-        slots: slots * shards + slots % shards,
-        eviction_ms: 100,
-        first_shard,
-        limits: Limits {
-            session_partitions: limits.0,
-            cached_partitions: limits.1,
-            principal_sessions: limits.2,
+    (shards, prop_oneof![1 => Just(0_u32), 9 => 1..4_u32], first_shard, limits).prop_map(
+        |(shards, slots, first_shard, limits)| Setup {
+            shards,
+            // Not all of them a multiple of the shards.
+            slots: slots * shards + slots % shards,
+            eviction_ms: 100,
+            first_shard,
+            limits: Limits {
+                session_partitions: limits.0,
+                cached_partitions: limits.1,
+                principal_sessions: limits.2,
+            },
         },
-    })
+    )
 }

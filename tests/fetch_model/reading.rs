@@ -35,10 +35,7 @@ impl Reading {
 
     /// An error without offsets.
     pub(crate) const fn failed(error: ErrorCode) -> Self {
-        Self {
-            error,
-            ..Self::of(-1, -1)
-        }
+        Self { error, ..Self::of(-1, -1) }
     }
 
     /// Whether each answer repeats it, whatever the fetcher was told before.

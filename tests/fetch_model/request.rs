@@ -18,11 +18,8 @@ pub(crate) struct Key {
 impl Key {
     /// Whether both name one partition of a session by id, or by name.
     pub(crate) fn is_same(&self, other: &Self, uses_topic_ids: bool) -> bool {
-        let is_same_topic = if uses_topic_ids {
-            self.id == other.id
-        } else {
-            self.name == other.name
-        };
+        let is_same_topic =
+            if uses_topic_ids { self.id == other.id } else { self.name == other.name };
         is_same_topic && self.partition == other.partition
     }
 }
@@ -51,14 +48,10 @@ impl Request {
             partition: key.partition,
             params: *params,
         };
-        let is_same_topic = |left: &Key, right: &Key| left.id == right.id && left.name == right.name;
-        let runs = || {
-            self.wanted
-                .chunk_by(|left, right| is_same_topic(&left.0, &right.0))
-        };
-        let lists: Vec<Vec<_>> = runs()
-            .map(|run| run.iter().map(partition).collect())
-            .collect();
+        let is_same_topic =
+            |left: &Key, right: &Key| left.id == right.id && left.name == right.name;
+        let runs = || self.wanted.chunk_by(|left, right| is_same_topic(&left.0, &right.0));
+        let lists: Vec<Vec<_>> = runs().map(|run| run.iter().map(partition).collect()).collect();
         let topics: Vec<_> = runs()
             .zip(&lists)
             .map(|(run, partitions)| RequestTopic {
@@ -68,9 +61,8 @@ impl Request {
             })
             .collect();
         let runs = || self.forgotten.chunk_by(|left, right| is_same_topic(left, right));
-        let lists: Vec<Vec<_>> = runs()
-            .map(|run| run.iter().map(|key| key.partition).collect())
-            .collect();
+        let lists: Vec<Vec<_>> =
+            runs().map(|run| run.iter().map(|key| key.partition).collect()).collect();
         let forgotten: Vec<_> = runs()
             .zip(&lists)
             .map(|(run, partitions)| ForgottenTopic {

@@ -7,8 +7,5 @@ use proptest::test_runner::Config;
 pub(crate) fn cases(cases: u32) -> Config {
     let asked = std::env::var("PROPTEST_CASES").ok();
     let cases = asked.and_then(|it| it.parse().ok()).unwrap_or(cases);
-    Config {
-        failure_persistence: None,
-        ..Config::with_cases(cases)
-    }
+    Config { failure_persistence: None, ..Config::with_cases(cases) }
 }

@@ -54,20 +54,16 @@ pub(crate) fn plan<'a>(session: &'a mut FetcherSession, wishes: &[Wish<'_>]) -> 
 
 pub(crate) fn sent(plan: FetchPlan<'_>) -> Vec<Key> {
     let sent = plan.to_send();
-    sent.map(|sent| (sent.id, sent.topic.to_string(), sent.partition))
-        .collect()
+    sent.map(|sent| (sent.id, sent.topic.to_string(), sent.partition)).collect()
 }
 
 pub(crate) fn held(plan: FetchPlan<'_>) -> Vec<Key> {
     let held = plan.partitions();
-    held.map(|held| (held.id, held.topic.to_string(), held.partition))
-        .collect()
+    held.map(|held| (held.id, held.topic.to_string(), held.partition)).collect()
 }
 
 pub(crate) fn keys<'a>(dropped: impl Iterator<Item = ForgottenPartition<'a>>) -> Vec<Key> {
-    dropped
-        .map(|dropped| (dropped.id, dropped.topic.to_string(), dropped.partition))
-        .collect()
+    dropped.map(|dropped| (dropped.id, dropped.topic.to_string(), dropped.partition)).collect()
 }
 
 pub(crate) fn metadata(session_id: i32, epoch: i32) -> FetchMetadata {
@@ -81,23 +77,13 @@ pub(crate) fn hear(
     session_id: i32,
     partitions: &[Key],
 ) -> Verdict {
-    let head = ResponseHead {
-        version,
-        error: ErrorCode::None,
-        session_id,
-        throttle_time_ms: 0,
-    };
+    let head = ResponseHead { version, error: ErrorCode::None, session_id, throttle_time_ms: 0 };
     hear_head(session, head, partitions)
 }
 
 /// Hears a response with a top-level error.
 pub(crate) fn hear_error(session: &mut FetcherSession, version: i16, error: ErrorCode) -> Verdict {
-    let head = ResponseHead {
-        version,
-        error,
-        session_id: 0,
-        throttle_time_ms: 0,
-    };
+    let head = ResponseHead { version, error, session_id: 0, throttle_time_ms: 0 };
     hear_head(session, head, &[])
 }
 
@@ -108,12 +94,10 @@ pub(crate) fn hear_head(
     partitions: &[Key],
 ) -> Verdict {
     let by_id = head.version >= 13;
-    let topics = partitions
-        .iter()
-        .map(|(id, name, partition)| AnsweredTopic {
-            id: if by_id { *id } else { NO_ID },
-            name: if by_id { "" } else { name.as_str() },
-            partitions: [*partition],
-        });
+    let topics = partitions.iter().map(|(id, name, partition)| AnsweredTopic {
+        id: if by_id { *id } else { NO_ID },
+        name: if by_id { "" } else { name.as_str() },
+        partitions: [*partition],
+    });
     session.handle_response(head, topics)
 }

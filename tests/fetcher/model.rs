@@ -59,11 +59,8 @@ impl Model {
             plan.send = list.iter().map(sent).collect();
             self.partitions = list;
         } else {
-            let wanted = |key: &NameKey| {
-                list.iter()
-                    .find(|(known, _)| known == key)
-                    .map(|(_, want)| *want)
-            };
+            let wanted =
+                |key: &NameKey| list.iter().find(|(known, _)| known == key).map(|(_, want)| *want);
             let mut altered = Vec::new();
             let mut kept = Vec::new();
             for (key, held) in &self.partitions {
@@ -82,20 +79,12 @@ impl Model {
                 kept.push((key.clone(), want));
             }
             let is_held = |key: &NameKey| self.partitions.iter().any(|(held, _)| held == key);
-            let added: Vec<_> = list
-                .iter()
-                .filter(|(key, _)| !is_held(key))
-                .cloned()
-                .collect();
+            let added: Vec<_> = list.iter().filter(|(key, _)| !is_held(key)).cloned().collect();
             plan.send = added.iter().chain(&altered).map(sent).collect();
             kept.extend(added);
             self.partitions = kept;
         }
-        self.names = if plan.can_use_topic_ids {
-            names
-        } else {
-            BTreeMap::new()
-        };
+        self.names = if plan.can_use_topic_ids { names } else { BTreeMap::new() };
         plan
     }
 
@@ -119,15 +108,9 @@ impl Model {
         let mut decoded = BTreeSet::new();
         let mut has_extra_ids = false;
         for (id, name, partitions) in topics {
-            let name = if version < 13 {
-                Some(name)
-            } else {
-                self.names.get(id)
-            };
+            let name = if version < 13 { Some(name) } else { self.names.get(id) };
             has_extra_ids |= name.is_none() && *id != NO_ID;
-            let keys = partitions
-                .iter()
-                .filter_map(|partition| Some((name?.clone(), *partition)));
+            let keys = partitions.iter().filter_map(|partition| Some((name?.clone(), *partition)));
             decoded.extend(keys);
         }
         let held: BTreeSet<_> = self.partitions.iter().map(|(key, _)| key.clone()).collect();
@@ -136,11 +119,7 @@ impl Model {
             if decoded.is_empty() && throttle_time_ms > 0 {
                 (false, metadata(0, 0))
             } else if has_extra || decoded != held {
-                let id = if self.leaked_session == LeakedSession::Close {
-                    session_id
-                } else {
-                    0
-                };
+                let id = if self.leaked_session == LeakedSession::Close { session_id } else { 0 };
                 (false, metadata(id, 0))
             } else {
                 (true, metadata(session_id, i32::from(session_id != 0)))
@@ -150,13 +129,7 @@ impl Model {
         } else if session_id == 0 {
             (true, metadata(0, 0))
         } else {
-            (
-                true,
-                metadata(
-                    self.next.session_id,
-                    FetchMetadata::next_epoch(self.next.epoch),
-                ),
-            )
+            (true, metadata(self.next.session_id, FetchMetadata::next_epoch(self.next.epoch)))
         };
         self.next = next;
         is_processable

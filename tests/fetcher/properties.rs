@@ -51,14 +51,8 @@ fn topic_ids() -> impl Strategy<Value = TopicId> {
 }
 
 fn names() -> impl Strategy<Value = String> {
-    select(vec![
-        "a",
-        "bar",
-        "foo-bar",
-        "a-longer-name",
-        "a name of more than sixteen bytes",
-    ])
-    .prop_map(String::from)
+    select(vec!["a", "bar", "foo-bar", "a-longer-name", "a name of more than sixteen bytes"])
+        .prop_map(String::from)
 }
 
 fn wishes() -> impl Strategy<Value = Vec<(Key, FetchParams)>> {
@@ -70,10 +64,7 @@ fn wishes() -> impl Strategy<Value = Vec<(Key, FetchParams)>> {
 }
 
 fn topics() -> impl Strategy<Value = Vec<(TopicId, String, Vec<i32>)>> {
-    prop::collection::vec(
-        (topic_ids(), names(), prop::collection::vec(0..4_i32, 0..4)),
-        0..5,
-    )
+    prop::collection::vec((topic_ids(), names(), prop::collection::vec(0..4_i32, 0..4)), 0..5)
 }
 
 fn operations() -> impl Strategy<Value = Operation> {
@@ -84,13 +75,7 @@ fn operations() -> impl Strategy<Value = Operation> {
         ErrorCode::FetchSessionIdNotFound,
         ErrorCode::InvalidFetchSessionEpoch,
     ]);
-    let hear = (
-        select(vec![6_i16, 12, 13, 18]),
-        errors,
-        0..3_i32,
-        0..2_i32,
-        topics(),
-    );
+    let hear = (select(vec![6_i16, 12, 13, 18]), errors, 0..3_i32, 0..2_i32, topics());
     prop_oneof![
         4 => wishes().prop_map(Operation::Build),
         2 => topics().prop_map(Operation::BuildByTopic),
@@ -120,11 +105,7 @@ impl Pair {
         match operation {
             Operation::Build(wishes) => self.build(wishes),
             Operation::BuildByTopic(topics) => self.build_by_topic(&topics),
-            Operation::Repeat {
-                rotation,
-                altered,
-                dropped,
-            } => {
+            Operation::Repeat { rotation, altered, dropped } => {
                 let mut wishes = self.last.clone();
                 if dropped < wishes.len() {
                     wishes.remove(dropped);
@@ -143,13 +124,7 @@ impl Pair {
                     list.add(id, &name, PartitionRequest { partition, params });
                 }
             }
-            Operation::Hear {
-                version,
-                error,
-                session_id,
-                throttle,
-                topics,
-            } => {
+            Operation::Hear { version, error, session_id, throttle, topics } => {
                 self.hear(version, error, session_id, throttle, &topics);
             }
             Operation::HearAll { session_id, by_id } => {
@@ -157,13 +132,7 @@ impl Pair {
                 let topics: Vec<_> = partitions
                     .map(|((name, partition), (id, _))| (*id, name.clone(), vec![*partition]))
                     .collect();
-                self.hear(
-                    if by_id { 13 } else { 12 },
-                    ErrorCode::None,
-                    session_id,
-                    0,
-                    &topics,
-                );
+                self.hear(if by_id { 13 } else { 12 }, ErrorCode::None, session_id, 0, &topics);
             }
             Operation::Error => {
                 self.session.handle_error();
@@ -205,15 +174,12 @@ impl Pair {
         let mut wishes = Vec::new();
         let mut list = self.session.wish();
         for (id, name, partitions) in topics {
-            let requests = partitions.iter().map(|partition| PartitionRequest {
-                partition: *partition,
-                params,
-            });
+            let requests = partitions
+                .iter()
+                .map(|partition| PartitionRequest { partition: *partition, params });
             list.add_topic(*id, name, requests);
             wishes.extend(
-                partitions
-                    .iter()
-                    .map(|partition| ((*id, name.clone(), *partition), params)),
+                partitions.iter().map(|partition| ((*id, name.clone(), *partition), params)),
             );
         }
         assert_eq!(read(list.build()), self.model.build(&wishes));
@@ -228,21 +194,14 @@ impl Pair {
         throttle: i32,
         topics: &[(TopicId, String, Vec<i32>)],
     ) {
-        let head = ResponseHead {
-            version,
-            error,
-            session_id,
-            throttle_time_ms: throttle,
-        };
+        let head = ResponseHead { version, error, session_id, throttle_time_ms: throttle };
         let answered = topics.iter().map(|(id, name, partitions)| AnsweredTopic {
             id: *id,
             name,
             partitions: partitions.iter().copied(),
         });
         let verdict = self.session.handle_response(head, answered);
-        let expected = self
-            .model
-            .hear(version, error, session_id, throttle, topics);
+        let expected = self.model.hear(version, error, session_id, throttle, topics);
         assert_eq!(verdict.is_processable(), expected, "{verdict:?}");
     }
 
@@ -250,19 +209,14 @@ impl Pair {
     fn compare(&self) {
         let (session, model) = (&self.session, &self.model);
         assert_eq!(session.next_metadata(), model.next);
-        let held = session.partitions().map(|held| {
-            (
-                (held.topic.to_string(), held.partition),
-                (held.id, held.params),
-            )
-        });
+        let held = session
+            .partitions()
+            .map(|held| ((held.topic.to_string(), held.partition), (held.id, held.params)));
         assert_eq!(held.collect::<Vec<_>>(), model.partitions);
         let names: Vec<_> = session.topic_names().collect();
         assert_eq!(names.len(), model.names.len());
-        let names: BTreeMap<_, _> = names
-            .iter()
-            .map(|(id, name)| (*id, name.to_string()))
-            .collect();
+        let names: BTreeMap<_, _> =
+            names.iter().map(|(id, name)| (*id, name.to_string())).collect();
         assert_eq!(names, model.names);
         for id in [X, Y, NO_ID] {
             assert_eq!(
@@ -276,10 +230,7 @@ impl Pair {
                     .partitions
                     .iter()
                     .find(|((topic, index), _)| topic == name && *index == partition);
-                assert_eq!(
-                    session.params(name, partition),
-                    held.map(|(_, (_, params))| *params)
-                );
+                assert_eq!(session.params(name, partition), held.map(|(_, (_, params))| *params));
             }
         }
     }
@@ -289,21 +240,12 @@ impl Pair {
 fn read(plan: FetchPlan<'_>) -> Plan {
     let send: Vec<_> = plan
         .to_send()
-        .map(|sent| {
-            (
-                (sent.id, sent.topic.to_string(), sent.partition),
-                sent.params,
-            )
-        })
+        .map(|sent| ((sent.id, sent.topic.to_string(), sent.partition), sent.params))
         .collect();
     let mut listed = Vec::new();
     for topic in plan.topics(13) {
         let key = |partition| (topic.id, topic.name.to_string(), partition);
-        listed.extend(
-            topic
-                .partitions
-                .map(|request| (key(request.partition), request.params)),
-        );
+        listed.extend(topic.partitions.map(|request| (key(request.partition), request.params)));
     }
     assert_eq!(listed, send, "the wire has the order of the plan");
 
@@ -314,21 +256,14 @@ fn read(plan: FetchPlan<'_>) -> Plan {
         let mut listed = Vec::new();
         for topic in plan.forgotten(version) {
             listed.extend(
-                topic
-                    .partitions
-                    .map(|partition| (topic.id, topic.name.to_string(), partition)),
+                topic.partitions.map(|partition| (topic.id, topic.name.to_string(), partition)),
             );
         }
         listed.sort();
         expected.sort();
         assert_eq!(listed, *expected, "version {version}");
     }
-    Plan {
-        send,
-        forget,
-        replace,
-        can_use_topic_ids: plan.can_use_topic_ids(),
-    }
+    Plan { send, forget, replace, can_use_topic_ids: plan.can_use_topic_ids() }
 }
 
 proptest! {

@@ -13,24 +13,14 @@ fn restore(
         .iter()
         .map(|(id, topic, partition)| (*id, TopicName::from(*topic), *partition))
         .collect();
-    let names: Vec<_> = names
-        .iter()
-        .map(|(id, topic)| (*id, TopicName::from(*topic)))
-        .collect();
-    let partitions = partitions
-        .iter()
-        .map(|(id, topic, partition)| SessionPartition {
-            id: *id,
-            topic,
-            partition: *partition,
-            params: at(0),
-        });
-    FetcherSession::restore(
-        1,
-        next,
-        partitions,
-        names.iter().map(|(id, topic)| (*id, topic)),
-    )
+    let names: Vec<_> = names.iter().map(|(id, topic)| (*id, TopicName::from(*topic))).collect();
+    let partitions = partitions.iter().map(|(id, topic, partition)| SessionPartition {
+        id: *id,
+        topic,
+        partition: *partition,
+        params: at(0),
+    });
+    FetcherSession::restore(1, next, partitions, names.iter().map(|(id, topic)| (*id, topic)))
 }
 
 #[test]
@@ -43,10 +33,7 @@ fn every_broken_invariant_has_its_error() {
         (restore(metadata(0, 1), &[], &[]), epoch(metadata(0, 1))),
         (
             restore(next, &[(X, "foo", 1), (Y, "foo", 1)], &[]),
-            RestoreError::DuplicatePartition {
-                topic: foo(),
-                partition: 1,
-            },
+            RestoreError::DuplicatePartition { topic: foo(), partition: 1 },
         ),
         (
             restore(next, &[(X, "foo", 1)], &[(NO_ID, "foo")]),
@@ -56,20 +43,10 @@ fn every_broken_invariant_has_its_error() {
             restore(next, &[(X, "foo", 1)], &[(X, "foo"), (X, "foo")]),
             RestoreError::DuplicateTopicId { id: X },
         ),
-        (
-            restore(next, &[], &[(X, "foo")]),
-            RestoreError::UnusedTopicId {
-                id: X,
-                topic: foo(),
-            },
-        ),
+        (restore(next, &[], &[(X, "foo")]), RestoreError::UnusedTopicId { id: X, topic: foo() }),
         (
             restore(next, &[(X, "foo", 1), (Y, "foo", 2)], &[(X, "foo")]),
-            RestoreError::UnnamedTopicId {
-                id: Y,
-                topic: foo(),
-                partition: 2,
-            },
+            RestoreError::UnnamedTopicId { id: Y, topic: foo(), partition: 2 },
         ),
     ];
     for (result, error) in cases {
@@ -79,19 +56,12 @@ fn every_broken_invariant_has_its_error() {
 
 #[test]
 fn states_that_a_session_can_have_enter() {
-    for next in [
-        metadata(0, 0),
-        metadata(0, -1),
-        metadata(-7, 0),
-        metadata(5, -1),
-        metadata(5, i32::MAX),
-    ] {
+    for next in
+        [metadata(0, 0), metadata(0, -1), metadata(-7, 0), metadata(5, -1), metadata(5, i32::MAX)]
+    {
         // Without the use of ids no id is known, whether partitions have them or not.
         let partitions = [(X, "foo", 0), (NO_ID, "foo", 1)];
-        assert_eq!(
-            restore(next, &partitions, &[]).map(|it| it.next_metadata()),
-            Ok(next)
-        );
+        assert_eq!(restore(next, &partitions, &[]).map(|it| it.next_metadata()), Ok(next));
         // Two names may share an id, of which the first counts.
         let partitions = [(X, "foo", 0), (X, "bar", 0)];
         assert_eq!(

@@ -41,26 +41,16 @@ fn incrementals() {
         wishes.push((bar, "bar", 0, at(20)));
         let incremental = plan(&mut session, &wishes);
         assert_eq!(incremental.metadata(), metadata(123, 1));
-        assert_eq!(
-            sent(incremental),
-            [key(bar, "bar", 0), key(foo, "foo", 1)],
-            "additions first"
-        );
+        assert_eq!(sent(incremental), [key(bar, "bar", 0), key(foo, "foo", 1)], "additions first");
         let all = [key(foo, "foo", 0), key(foo, "foo", 1), key(bar, "bar", 0)];
         assert_eq!(held(incremental), all);
-        assert_eq!(
-            hear(&mut session, version, 123, &all[1..2]),
-            Verdict::Continued
-        );
+        assert_eq!(hear(&mut session, version, 123, &all[1..2]), Verdict::Continued);
 
         let idle = plan(&mut session, &wishes);
         assert_eq!(idle.metadata(), metadata(123, 2));
         assert_eq!(sent(idle), []);
         let error = ErrorCode::InvalidFetchSessionEpoch;
-        assert_eq!(
-            hear_error(&mut session, version, error),
-            Verdict::Failed(error)
-        );
+        assert_eq!(hear_error(&mut session, version, error), Verdict::Failed(error));
 
         let full = plan(&mut session, &wishes);
         assert_eq!(full.metadata(), metadata(123, 0));
@@ -73,11 +63,7 @@ fn incremental_partition_removal() {
     for version in VERSIONS {
         let (foo, bar) = (id_at(version, "foo"), id_at(version, "bar"));
         let mut session = FetcherSession::new(SEED);
-        let wishes = [
-            (foo, "foo", 0, at(0)),
-            (foo, "foo", 1, at(10)),
-            (bar, "bar", 0, at(20)),
-        ];
+        let wishes = [(foo, "foo", 0, at(0)), (foo, "foo", 1, at(10)), (bar, "bar", 0, at(20))];
         let _ = plan(&mut session, &wishes);
         let all = [key(foo, "foo", 0), key(foo, "foo", 1), key(bar, "bar", 0)];
         assert_eq!(hear(&mut session, version, 123, &all), Verdict::Opened);
@@ -85,17 +71,11 @@ fn incremental_partition_removal() {
         let incremental = plan(&mut session, &wishes[1..2]);
         assert_eq!(incremental.metadata(), metadata(123, 1));
         assert_eq!(sent(incremental), []);
-        assert_eq!(
-            keys(incremental.to_forget()),
-            [key(foo, "foo", 0), key(bar, "bar", 0)]
-        );
+        assert_eq!(keys(incremental.to_forget()), [key(foo, "foo", 0), key(bar, "bar", 0)]);
         assert_eq!(held(incremental), all[1..2]);
 
         let error = ErrorCode::FetchSessionIdNotFound;
-        assert_eq!(
-            hear_error(&mut session, version, error),
-            Verdict::Failed(error)
-        );
+        assert_eq!(hear_error(&mut session, version, error), Verdict::Failed(error));
         let full = plan(&mut session, &wishes[1..2]);
         assert_eq!(full.metadata(), FetchMetadata::INITIAL);
         assert_eq!(sent(full), all[1..2]);
@@ -112,11 +92,7 @@ fn topic_id_usage_granted_on_id_upgrade() {
         assert_eq!(keys(plan.to_replace()), []);
         // The new partition drops the old one, which can be forgotten by name only.
         assert_eq!(plan.can_use_topic_ids(), partition == 0);
-        let forgotten = if partition == 0 {
-            vec![]
-        } else {
-            vec![key(NO_ID, "foo", 0)]
-        };
+        let forgotten = if partition == 0 { vec![] } else { vec![key(NO_ID, "foo", 0)] };
         assert_eq!(keys(plan.to_forget()), forgotten);
     }
 }
@@ -138,29 +114,14 @@ fn topic_id_replaced() {
         let mut session = opened(old, 18);
         let plan = plan(&mut session, &[(new, "foo", 0, at(0))]);
         assert_eq!(plan.metadata(), metadata(123, 1));
-        let replaced = if (old, new) == (X, Y) {
-            vec![key(X, "foo", 0)]
-        } else {
-            vec![]
-        };
+        let replaced = if (old, new) == (X, Y) { vec![key(X, "foo", 0)] } else { vec![] };
         assert_eq!(keys(plan.to_replace()), replaced);
-        let changed = if old == new {
-            vec![]
-        } else {
-            vec![key(new, "foo", 0)]
-        };
+        let changed = if old == new { vec![] } else { vec![key(new, "foo", 0)] };
         assert_eq!(sent(plan), changed);
         assert_eq!(keys(plan.to_forget()), []);
         assert_eq!(plan.can_use_topic_ids(), new == Y);
-        let names: Vec<_> = plan
-            .topic_names()
-            .map(|(id, name)| (id, name.to_string()))
-            .collect();
-        let known = if new == Y {
-            vec![(Y, "foo".to_owned())]
-        } else {
-            vec![]
-        };
+        let names: Vec<_> = plan.topic_names().map(|(id, name)| (id, name.to_string())).collect();
+        let known = if new == Y { vec![(Y, "foo".to_owned())] } else { vec![] };
         assert_eq!(names, known);
     }
 }
@@ -168,10 +129,7 @@ fn topic_id_replaced() {
 #[test]
 fn session_epoch_when_mixed_usage_of_topic_ids() {
     let mut session = opened(X, 18);
-    let plan = plan(
-        &mut session,
-        &[(X, "foo", 0, at(10)), (NO_ID, "bar", 1, at(0))],
-    );
+    let plan = plan(&mut session, &[(X, "foo", 0, at(10)), (NO_ID, "bar", 1, at(0))]);
     assert_eq!(plan.metadata(), metadata(123, 1));
     assert!(!plan.can_use_topic_ids());
 }
@@ -212,11 +170,7 @@ fn verify_full_fetch_response_partitions() {
         let extra = (mismatch.extra_partitions, mismatch.extra_topic_ids);
         assert_eq!(extra, if version < 13 { (3, 0) } else { (0, 3) });
 
-        let wishes = [
-            (foo, "foo", 0, at(0)),
-            (foo, "foo", 1, at(10)),
-            (bar, "bar", 0, at(20)),
-        ];
+        let wishes = [(foo, "foo", 0, at(0)), (foo, "foo", 1, at(10)), (bar, "bar", 0, at(20))];
         let _ = plan(&mut session, &wishes);
         let Verdict::Invalid(mismatch) = hear(&mut session, version, 5, &all[..2]) else {
             panic!("one is missing");
@@ -236,10 +190,7 @@ fn verify_full_fetch_response_partitions_with_topic_ids() {
     let Verdict::Invalid(mismatch) = hear(&mut session, 18, 5, &extra) else {
         panic!("a topic was not asked for");
     };
-    assert_eq!(
-        (mismatch.extra_topic_ids, mismatch.missing_partitions),
-        (1, 0)
-    );
+    assert_eq!((mismatch.extra_topic_ids, mismatch.missing_partitions), (1, 0));
     assert_eq!(hear(&mut session, 18, 5, &asked), Verdict::Opened);
 }
 
@@ -261,20 +212,13 @@ fn build_fetch_of_a_replica_fetcher() {
     let mut session = FetcherSession::new(SEED);
     let _ = plan(
         &mut session,
-        &[
-            (X, "one", 0, at(150)),
-            (Y, "two", 0, at(160)),
-            (third, "three", 0, at(170)),
-        ],
+        &[(X, "one", 0, at(150)), (Y, "two", 0, at(160)), (third, "three", 0, at(170))],
     );
     let all = [key(X, "one", 0), key(Y, "two", 0), key(third, "three", 0)];
     assert_eq!(hear(&mut session, 18, 123, &all), Verdict::Opened);
 
     let new = TopicId::from_u128(0x4444);
-    let plan = plan(
-        &mut session,
-        &[(new, "two", 0, at(160)), (third, "three", 0, at(170))],
-    );
+    let plan = plan(&mut session, &[(new, "two", 0, at(160)), (third, "three", 0, at(170))]);
     assert_eq!(sent(plan), [key(new, "two", 0)]);
     assert_eq!(keys(plan.to_replace()), [key(Y, "two", 0)]);
     assert_eq!(keys(plan.to_forget()), [key(X, "one", 0)]);
@@ -285,10 +229,7 @@ fn opened(id: TopicId, version: i16) -> FetcherSession {
     let mut session = FetcherSession::new(SEED);
     let _ = plan(&mut session, &[(id, "foo", 0, at(0))]);
     let version = if id == NO_ID { 12 } else { version };
-    assert_eq!(
-        hear(&mut session, version, 123, &[key(id, "foo", 0)]),
-        Verdict::Opened
-    );
+    assert_eq!(hear(&mut session, version, 123, &[key(id, "foo", 0)]), Verdict::Opened);
     session
 }
 

@@ -36,14 +36,8 @@ fn every_pair_of_ids_is_classified_as_the_table_says() {
         let mut session = FetcherSession::new(11);
         let _ = plan(&mut session, &[(old, "foo", 0, at(0))]);
         let version = if old == NO_ID { 12 } else { 13 };
-        assert_eq!(
-            hear(&mut session, version, 5, &[key(old, "foo", 0)]),
-            Verdict::Opened
-        );
-        let wishes: Vec<_> = offset
-            .map(|offset| (new, "foo", 0, at(offset)))
-            .into_iter()
-            .collect();
+        assert_eq!(hear(&mut session, version, 5, &[key(old, "foo", 0)]), Verdict::Opened);
+        let wishes: Vec<_> = offset.map(|offset| (new, "foo", 0, at(offset))).into_iter().collect();
         let plan = plan(&mut session, &wishes);
         let foo = |id| vec![key(id, "foo", 0)];
         let (send, forget, replace) = match class {

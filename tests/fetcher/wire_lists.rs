@@ -14,20 +14,14 @@ fn element(id: TopicId, name: &str, partitions: &[i32]) -> Element {
 fn topics(plan: FetchPlan<'_>, version: i16) -> Vec<Element> {
     let topics = plan.topics(version);
     let partitions = topics.map(|topic| {
-        (
-            topic.id,
-            topic.name.to_string(),
-            topic.partitions.map(|it| it.partition).collect(),
-        )
+        (topic.id, topic.name.to_string(), topic.partitions.map(|it| it.partition).collect())
     });
     partitions.collect()
 }
 
 fn forgotten(plan: FetchPlan<'_>, version: i16) -> Vec<Element> {
     let topics = plan.forgotten(version);
-    topics
-        .map(|topic| (topic.id, topic.name.to_string(), topic.partitions.collect()))
-        .collect()
+    topics.map(|topic| (topic.id, topic.name.to_string(), topic.partitions.collect())).collect()
 }
 
 /// A session with these partitions, all at offset 0.
@@ -37,11 +31,7 @@ fn opened(partitions: &[Key]) -> FetcherSession {
         .iter()
         .map(|(id, name, partition)| (*id, name.as_str(), *partition, at(0)))
         .collect();
-    let version = if plan(&mut session, &wishes).can_use_topic_ids() {
-        13
-    } else {
-        12
-    };
+    let version = if plan(&mut session, &wishes).can_use_topic_ids() { 13 } else { 12 };
     assert_eq!(hear(&mut session, version, 9, partitions), Verdict::Opened);
     session
 }
@@ -51,36 +41,20 @@ fn to_replace_with_different_versions() {
     let mut session = opened(&[key(X, "foo", 0), key(X, "foo", 1)]);
     let plan = plan(&mut session, &[(Y, "foo", 0, at(0))]);
     for version in 7..=18 {
-        assert_eq!(
-            topics(plan, version),
-            [element(Y, "foo", &[0])],
-            "version {version}"
-        );
+        assert_eq!(topics(plan, version), [element(Y, "foo", &[0])], "version {version}");
         // Below version 13 what is replaced has the key of what is sent.
         let partitions: &[i32] = if version < 13 { &[1] } else { &[1, 0] };
-        assert_eq!(
-            forgotten(plan, version),
-            [element(X, "foo", partitions)],
-            "version {version}"
-        );
+        assert_eq!(forgotten(plan, version), [element(X, "foo", partitions)], "version {version}");
     }
 }
 
 #[test]
 fn neighbours_of_one_topic_share_an_element_and_order_is_kept() {
     let mut session = FetcherSession::new(3);
-    let wishes = [
-        (X, "foo", 1, at(0)),
-        (X, "foo", 0, at(0)),
-        (Y, "bar", 0, at(0)),
-        (X, "foo", 2, at(0)),
-    ];
+    let wishes =
+        [(X, "foo", 1, at(0)), (X, "foo", 0, at(0)), (Y, "bar", 0, at(0)), (X, "foo", 2, at(0))];
     let plan = plan(&mut session, &wishes);
-    let expected = [
-        element(X, "foo", &[1, 0]),
-        element(Y, "bar", &[0]),
-        element(X, "foo", &[2]),
-    ];
+    let expected = [element(X, "foo", &[1, 0]), element(Y, "bar", &[0]), element(X, "foo", &[2])];
     assert_eq!(topics(plan, 12), expected);
     assert_eq!(topics(plan, 13), expected);
 }
@@ -89,30 +63,16 @@ fn neighbours_of_one_topic_share_an_element_and_order_is_kept() {
 fn two_ids_under_one_name_are_two_elements() {
     let mut session = FetcherSession::new(3);
     let plan = plan(&mut session, &[(X, "foo", 0, at(0)), (Y, "foo", 1, at(0))]);
-    assert_eq!(
-        topics(plan, 13),
-        [element(X, "foo", &[0]), element(Y, "foo", &[1])]
-    );
-    assert_eq!(
-        topics(plan, 12),
-        [element(X, "foo", &[0, 1])],
-        "the wire has the name only"
-    );
+    assert_eq!(topics(plan, 13), [element(X, "foo", &[0]), element(Y, "foo", &[1])]);
+    assert_eq!(topics(plan, 12), [element(X, "foo", &[0, 1])], "the wire has the name only");
 }
 
 #[test]
 fn removed_and_replaced_partitions_of_one_name_keep_their_ids() {
     let (third, bar) = (TopicId::from_u128(0x3333), TopicId::from_u128(0x4444));
-    let mut session = opened(&[
-        key(X, "foo", 0),
-        key(Y, "foo", 1),
-        key(bar, "bar", 0),
-        key(X, "foo", 2),
-    ]);
-    let plan = plan(
-        &mut session,
-        &[(third, "foo", 1, at(0)), (third, "foo", 2, at(0))],
-    );
+    let mut session =
+        opened(&[key(X, "foo", 0), key(Y, "foo", 1), key(bar, "bar", 0), key(X, "foo", 2)]);
+    let plan = plan(&mut session, &[(third, "foo", 1, at(0)), (third, "foo", 2, at(0))]);
     let expected = [
         element(X, "foo", &[0]),
         element(bar, "bar", &[0]),
@@ -120,10 +80,7 @@ fn removed_and_replaced_partitions_of_one_name_keep_their_ids() {
         element(X, "foo", &[2]),
     ];
     assert_eq!(forgotten(plan, 13), expected);
-    assert_eq!(
-        forgotten(plan, 12),
-        [element(X, "foo", &[0]), element(bar, "bar", &[0])]
-    );
+    assert_eq!(forgotten(plan, 12), [element(X, "foo", &[0]), element(bar, "bar", &[0])]);
 }
 
 /// KAFKA-13079: a partition without an id can only be forgotten by name.
@@ -133,10 +90,7 @@ fn forgetting_a_partition_without_id_is_never_sent_by_id() {
     let plan = plan(&mut session, &[(X, "bar", 0, at(0))]);
     assert!(!plan.can_use_topic_ids());
     assert_eq!(plan.version(18), 12);
-    assert_eq!(
-        forgotten(plan, plan.version(18)),
-        [element(NO_ID, "foo", &[0])]
-    );
+    assert_eq!(forgotten(plan, plan.version(18)), [element(NO_ID, "foo", &[0])]);
 }
 
 /// KAFKA-9338, from the fetcher's side: an epoch that appears, changes or vanishes is sent.
@@ -156,17 +110,8 @@ fn every_parameter_of_a_partition_is_sent_when_it_changes() {
     for change in changes {
         change(&mut params);
         let altered = plan(&mut session, &[(X, "foo", 0, params)]);
-        assert_eq!(
-            altered
-                .to_send()
-                .map(|sent| sent.params)
-                .collect::<Vec<_>>(),
-            [params]
-        );
-        assert_eq!(
-            plan(&mut session, &[(X, "foo", 0, params)]).to_send().len(),
-            0
-        );
+        assert_eq!(altered.to_send().map(|sent| sent.params).collect::<Vec<_>>(), [params]);
+        assert_eq!(plan(&mut session, &[(X, "foo", 0, params)]).to_send().len(), 0);
     }
 }
 
@@ -176,17 +121,11 @@ fn a_negative_epoch_counts_as_absent() {
     let mut params = at(0);
     params.leader_epoch = Some(-1);
     params.last_fetched_epoch = Some(i32::MIN);
-    assert_eq!(
-        plan(&mut session, &[(X, "foo", 0, params)]).to_send().len(),
-        0
-    );
+    assert_eq!(plan(&mut session, &[(X, "foo", 0, params)]).to_send().len(), 0);
     params.leader_epoch = Some(4);
     let sent = plan(&mut session, &[(X, "foo", 0, params)]);
     params.last_fetched_epoch = None;
-    assert_eq!(
-        sent.to_send().map(|sent| sent.params).collect::<Vec<_>>(),
-        [params]
-    );
+    assert_eq!(sent.to_send().map(|sent| sent.params).collect::<Vec<_>>(), [params]);
 }
 
 #[test]

@@ -141,12 +141,9 @@ impl<'a> WishList<'a> {
     fn turn_to_other(&mut self, id: TopicId, name: &str) {
         let session = &mut *self.session;
         let guesses = guesses(&session.entries, self.last);
-        let mut guesses = guesses.into_iter().map(|slot| {
-            session
-                .entries
-                .get_if(slot)
-                .map_or(NO_SLOT, |entry| entry.topic)
-        });
+        let mut guesses = guesses
+            .into_iter()
+            .map(|slot| session.entries.get_if(slot).map_or(NO_SLOT, |entry| entry.topic));
         let found = guesses.find(|topic| session.topics.is(*topic, name));
         let topic = found.unwrap_or_else(|| session.topics.intern(name));
         if id.is_zero() {

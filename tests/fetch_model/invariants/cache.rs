@@ -24,10 +24,7 @@ fn is_stale(session: &SessionState, now: Monotonic) -> bool {
 fn bare(session: &SessionState, epoch: i32) -> Request {
     Request {
         version: if session.uses_topic_ids { 13 } else { 12 },
-        metadata: FetchMetadata {
-            session_id: session.id,
-            epoch,
-        },
+        metadata: FetchMetadata { session_id: session.id, epoch },
         fetcher: session.fetcher,
         profile: Profile::default(),
         principal: 0,
@@ -102,10 +99,7 @@ fn inv_03_the_cached_sizes_are_those_of_the_sessions() {
             let sizes = step.after.state.sessions.iter();
             let sizes: usize = sizes.map(|session| session.partitions.len()).sum();
             prop_assert_eq!(step.after.stats.partitions, sizes as u64);
-            prop_assert_eq!(
-                step.after.stats.sessions,
-                step.after.state.sessions.len() as u64
-            );
+            prop_assert_eq!(step.after.stats.sessions, step.after.state.sessions.len() as u64);
             Ok(())
         }
     });
@@ -141,9 +135,7 @@ fn inv_04_every_live_id_is_found_and_no_two_are_equal() {
 fn inv_05_a_consumer_never_displaces_a_follower_that_is_not_stale() {
     after_each_step(|| {
         |_, step| {
-            let Some(id) = created(step) else {
-                return Ok(());
-            };
+            let Some(id) = created(step) else { return Ok(()) };
             let session = step.after.session(id).unwrap();
             if session.fetcher == FetcherKind::Consumer {
                 for victim in &step.before.state.sessions {
@@ -162,9 +154,7 @@ fn inv_05_a_consumer_never_displaces_a_follower_that_is_not_stale() {
 fn inv_06_a_creation_removes_at_most_one_session_and_a_refusal_none() {
     after_each_step(|| {
         |_, step| {
-            let Did::Finished(finished) = &step.did else {
-                return Ok(());
-            };
+            let Did::Finished(finished) = &step.did else { return Ok(()) };
             let gone: Vec<i32> = step
                 .before
                 .state

@@ -6,18 +6,16 @@ use crate::encoding::{Carried, encode};
 use crate::equality::keys;
 use crate::reading::Reading;
 use crate::request::{Key, Request};
+use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{
     CacheConfig, ContextKind, FetchCache, FetchMetadata, PartitionRead, Reported, SessionState,
 };
-use kafka_coordination::ErrorCode;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// A step that generated an answer of a session that lives on.
 fn generated(step: &Step) -> Option<(&Finished, &SessionState)> {
-    let Did::Finished(finished) = &step.did else {
-        return None;
-    };
+    let Did::Finished(finished) = &step.did else { return None };
     let session = step.after.session(finished.answer.session_id)?;
     let is_of_session = match finished.kind {
         ContextKind::Incremental => finished.answer.error == ErrorCode::None,
@@ -28,9 +26,7 @@ fn generated(step: &Step) -> Option<(&Finished, &SessionState)> {
 }
 
 fn reported(session: &SessionState, key: &Key) -> Option<Reported> {
-    let at = keys(session)
-        .iter()
-        .position(|it| it.is_same(key, session.uses_topic_ids))?;
+    let at = keys(session).iter().position(|it| it.is_same(key, session.uses_topic_ids))?;
     Some(session.partitions[at].reported)
 }
 
@@ -47,9 +43,7 @@ fn is_simple(finished: &Finished) -> bool {
 fn inv_14_the_size_is_that_of_the_encoded_answer_and_asking_changes_nothing() {
     after_each_step(|| {
         |_, step| {
-            let Did::Finished(finished) = &step.did else {
-                return Ok(());
-            };
+            let Did::Finished(finished) = &step.did else { return Ok(()) };
             let carried: Vec<Carried<'_>> = finished
                 .readings
                 .iter()
@@ -76,9 +70,7 @@ fn inv_14_the_size_is_that_of_the_encoded_answer_and_asking_changes_nothing() {
 fn inv_15_the_same_reads_again_carry_what_every_answer_repeats() {
     after_each_step(|| {
         |driver, step| {
-            let Some((finished, session)) = generated(step) else {
-                return Ok(());
-            };
+            let Some((finished, session)) = generated(step) else { return Ok(()) };
             if session.partitions.is_empty() {
                 return Ok(());
             }
@@ -89,10 +81,7 @@ fn inv_15_the_same_reads_again_carry_what_every_answer_repeats() {
             let mut cache = FetchCache::import(config, &step.after.state).unwrap();
             let request = Request {
                 version: if session.uses_topic_ids { 18 } else { 12 },
-                metadata: FetchMetadata {
-                    session_id: session.id,
-                    epoch: session.epoch,
-                },
+                metadata: FetchMetadata { session_id: session.id, epoch: session.epoch },
                 fetcher: session.fetcher,
                 profile: session.profile,
                 principal: 0,
@@ -108,7 +97,7 @@ fn inv_15_the_same_reads_again_carry_what_every_answer_repeats() {
                 let mut readings = finished.readings.iter().rev();
                 let read = readings.find(|(it, _)| it.is_same(key, session.uses_topic_ids));
                 let Some((_, reading)) = read else { continue };
-                let slot = cache.slot(&context, key.id, &key.name, key.partition);
+                let slot = cache.slots(&context).find(key.id, &key.name, key.partition);
                 reads.push(reading.at(slot.unwrap()));
                 expected.push(reading.is_repeated());
             }
@@ -139,9 +128,7 @@ fn inv_16_an_answer_carries_reads_as_they_are_and_in_their_order() {
 fn inv_17_what_is_left_out_has_nothing_that_the_fetcher_was_not_told() {
     after_each_step(|| {
         |_, step| {
-            let Some((finished, session)) = generated(step) else {
-                return Ok(());
-            };
+            let Some((finished, session)) = generated(step) else { return Ok(()) };
             for ((key, reading), included) in finished.readings.iter().zip(&finished.included) {
                 if *included {
                     continue;
@@ -168,9 +155,7 @@ fn inv_18_the_first_answer_without_the_error_of_the_last_is_carried() {
         move |_, step| {
             let sessions = &step.after.state.sessions;
             failed.retain(|(id, _), _| sessions.iter().any(|session| session.id == *id));
-            let Some((finished, session)) = generated(step) else {
-                return Ok(());
-            };
+            let Some((finished, session)) = generated(step) else { return Ok(()) };
             for ((key, reading), included) in finished.readings.iter().zip(&finished.included) {
                 let mut key = key.clone();
                 if session.uses_topic_ids {
@@ -194,12 +179,8 @@ fn inv_18_the_first_answer_without_the_error_of_the_last_is_carried() {
 fn inv_19_partitions_move_to_the_end_if_they_return_records() {
     after_each_step(|| {
         |_, step| {
-            let Some((finished, session)) = generated(step) else {
-                return Ok(());
-            };
-            let Some(before) = step.before.session(session.id) else {
-                return Ok(());
-            };
+            let Some((finished, session)) = generated(step) else { return Ok(()) };
+            let Some(before) = step.before.session(session.id) else { return Ok(()) };
             let by_id = session.uses_topic_ids;
             let mut expected = keys(before);
             let has_records = |(_, reading): &&(Key, Reading)| reading.records > 0;

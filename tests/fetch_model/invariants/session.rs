@@ -6,8 +6,8 @@ use crate::equality::keys;
 use crate::request::Key;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{
-    CacheConfig, ContextKind, FetchCache, FetchMetadata, FetcherKind, PartitionRead,
-    PartitionRequest, Profile, FetchParams, FetchRequest, RequestTopic,
+    CacheConfig, ContextKind, FetchCache, FetchMetadata, FetchParams, FetchRequest, FetcherKind,
+    PartitionRead, PartitionRequest, Profile, RequestTopic,
 };
 use kafka_coordination::{Monotonic, TopicId};
 use proptest::prelude::*;
@@ -37,9 +37,7 @@ fn inv_08_no_session_is_empty_after_a_request_and_epochs_are_positive() {
 fn inv_09_a_replayed_request_is_refused_and_changes_nothing() {
     after_each_step(|| {
         |driver, step| {
-            let Did::Begun(begun) = &step.did else {
-                return Ok(());
-            };
+            let Did::Begun(begun) = &step.did else { return Ok(()) };
             let is_accepted = begun.kind == ContextKind::Incremental;
             if !is_accepted || step.after.session(begun.session_id).is_none() {
                 return Ok(());
@@ -71,15 +69,10 @@ fn inv_10_a_refused_request_changes_nothing() {
 fn inv_11_a_request_adds_at_the_end_then_removes_and_moves_nothing() {
     after_each_step(|| {
         |_, step| {
-            let Did::Begun(begun) = &step.did else {
-                return Ok(());
-            };
-            let (before, after) = (
-                step.before.session(begun.session_id),
-                step.after.session(begun.session_id),
-            );
-            let (ContextKind::Incremental, Some(before), Some(after)) =
-                (begun.kind, before, after)
+            let Did::Begun(begun) = &step.did else { return Ok(()) };
+            let (before, after) =
+                (step.before.session(begun.session_id), step.after.session(begun.session_id));
+            let (ContextKind::Incremental, Some(before), Some(after)) = (begun.kind, before, after)
             else {
                 return Ok(());
             };
@@ -107,15 +100,11 @@ fn inv_12_a_name_is_learnt_once_and_kept() {
     after_each_step(|| {
         |_, step| {
             for after in &step.after.state.sessions {
-                let Some(before) = step.before.session(after.id) else {
-                    continue;
-                };
+                let Some(before) = step.before.session(after.id) else { continue };
                 // Forgotten and added again in one request is not possible: it ends forgotten.
                 for (now, key) in after.partitions.iter().zip(keys(after)) {
                     let earlier = keys(before);
-                    let at = earlier
-                        .iter()
-                        .position(|it| it.is_same(&key, after.uses_topic_ids));
+                    let at = earlier.iter().position(|it| it.is_same(&key, after.uses_topic_ids));
                     let Some(at) = at else { continue };
                     let then = &before.partitions[at].topic;
                     prop_assert!(then.is_none() || *then == now.topic);
@@ -149,15 +138,8 @@ fn inv_24_epochs_go_from_the_greatest_to_one() {
         leader_epoch: None,
         last_fetched_epoch: None,
     };
-    let partitions = [PartitionRequest {
-        partition: 0,
-        params,
-    }];
-    let topics = [RequestTopic {
-        id: TopicId::from_u128(1),
-        name: "",
-        partitions: &partitions,
-    }];
+    let partitions = [PartitionRequest { partition: 0, params }];
+    let topics = [RequestTopic { id: TopicId::from_u128(1), name: "", partitions: &partitions }];
     let mut request = FetchRequest {
         version: 13,
         metadata: FetchMetadata::INITIAL,
@@ -173,10 +155,7 @@ fn inv_24_epochs_go_from_the_greatest_to_one() {
     let mut fetch = |cache: &mut FetchCache, request: &FetchRequest<'_>| {
         let context = cache.begin(request, &|_| None, now);
         let slots: Vec<_> = cache.visit(&context).map(|it| it.slot).collect();
-        let mut reads: Vec<_> = slots
-            .iter()
-            .map(|&slot| PartitionRead::new(slot, 1, 0))
-            .collect();
+        let mut reads: Vec<_> = slots.iter().map(|&slot| PartitionRead::new(slot, 1, 0)).collect();
         cache.finish(context, &mut reads, &mut random, now)
     };
     let session_id = fetch(&mut cache, &request).session_id;
@@ -186,9 +165,6 @@ fn inv_24_epochs_go_from_the_greatest_to_one() {
         assert_eq!(View::of(&cache).session(session_id).unwrap().epoch, epoch);
         request.metadata = FetchMetadata { session_id, epoch };
         let answer = fetch(&mut cache, &request);
-        assert_eq!(
-            (answer.error, answer.session_id),
-            (ErrorCode::None, session_id)
-        );
+        assert_eq!((answer.error, answer.session_id), (ErrorCode::None, session_id));
     }
 }

@@ -12,7 +12,7 @@ use crate::request::{Key, Request};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{ContextKind, EvictionReason, FetcherKind, Profile};
 use session::{Session, put_all};
-use shard::{SharedSession, Shard};
+use shard::{Shard, SharedSession};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -155,10 +155,7 @@ impl Model {
     }
 
     pub(crate) fn begin(&mut self, request: &Request, now: i64) -> Context {
-        Context {
-            version: request.version,
-            body: self.classify(request, now),
-        }
+        Context { version: request.version, body: self.classify(request, now) }
     }
 
     fn classify(&mut self, request: &Request, now: i64) -> Body {
@@ -230,11 +227,7 @@ impl Model {
             Body::Incremental(session, epoch) => {
                 let session = session.borrow();
                 // What an overtaken fetch reads is of no account.
-                if session.epoch == *epoch {
-                    session.entries.clone()
-                } else {
-                    Vec::new()
-                }
+                if session.epoch == *epoch { session.entries.clone() } else { Vec::new() }
             }
         }
     }
@@ -243,16 +236,13 @@ impl Model {
     fn included(context: &Context, readings: &[(Key, Reading)], commits: bool) -> Vec<bool> {
         let uses_topic_ids = context.version >= 13;
         let listed = |entries: &[Entry], key: &Key| {
-            entries
-                .iter()
-                .any(|entry| entry.key.is_same(key, uses_topic_ids))
+            entries.iter().any(|entry| entry.key.is_same(key, uses_topic_ids))
         };
         match &context.body {
             Body::Error(_) => readings.iter().map(|_| false).collect(),
-            Body::Sessionless(entries) | Body::Full(Wish { entries, .. }) => readings
-                .iter()
-                .map(|(key, _)| listed(entries, key))
-                .collect(),
+            Body::Sessionless(entries) | Body::Full(Wish { entries, .. }) => {
+                readings.iter().map(|(key, _)| listed(entries, key)).collect()
+            }
             Body::Incremental(session, epoch) => {
                 let mut session = session.borrow_mut();
                 let is_current = session.epoch == *epoch;
@@ -264,10 +254,7 @@ impl Model {
                     }
                     includes
                 };
-                readings
-                    .iter()
-                    .map(|read| is_current && include(read))
-                    .collect()
+                readings.iter().map(|read| is_current && include(read)).collect()
             }
         }
     }
@@ -326,25 +313,18 @@ impl Model {
         let mut entries: Vec<Entry> = Vec::new();
         for (key, reading) in readings {
             let is_it = |entry: &&Entry| entry.key.is_same(key, wish.uses_topic_ids);
-            let Some(wanted) = wish.entries.iter().find(is_it) else {
-                continue;
-            };
+            let Some(wanted) = wish.entries.iter().find(is_it) else { continue };
             let mut entry = wanted.clone();
             entry.high_watermark = reading.high_watermark;
             entry.log_start = reading.log_start;
-            let at = entries
-                .iter()
-                .position(|entry| entry.key.is_same(key, wish.uses_topic_ids));
+            let at = entries.iter().position(|entry| entry.key.is_same(key, wish.uses_topic_ids));
             match at {
                 Some(at) => entries[at] = entry,
                 None => entries.push(entry),
             }
         }
-        let of_principal = self
-            .sessions()
-            .iter()
-            .filter(|it| it.borrow().principal == wish.principal)
-            .count();
+        let of_principal =
+            self.sessions().iter().filter(|it| it.borrow().principal == wish.principal).count();
         if entries.len() > self.limits.session_partitions as usize
             || self.partitions() as u64 + entries.len() as u64 > self.limits.cached_partitions
             || of_principal >= self.limits.principal_sessions as usize

@@ -130,17 +130,14 @@ impl Session {
     pub(crate) fn update(&mut self, request: &Request) -> usize {
         let added = put_all(&mut self.entries, request);
         for key in &request.forgotten {
-            self.entries
-                .retain(|entry| !entry.key.is_same(key, self.uses_topic_ids));
+            self.entries.retain(|entry| !entry.key.is_same(key, self.uses_topic_ids));
         }
         added
     }
 
     pub(crate) fn entry_mut(&mut self, key: &Key) -> Option<&mut Entry> {
         let uses_topic_ids = self.uses_topic_ids;
-        self.entries
-            .iter_mut()
-            .find(|entry| entry.key.is_same(key, uses_topic_ids))
+        self.entries.iter_mut().find(|entry| entry.key.is_same(key, uses_topic_ids))
     }
 
     pub(crate) fn move_to_end(&mut self, key: &Key) {

@@ -81,9 +81,7 @@ impl Shard {
     /// Takes a session out, if it is there.
     pub(crate) fn remove(&mut self, id: i32) -> bool {
         let is_it = |session: &SharedSession| session.borrow().id == id;
-        let Some(at) = self.sessions.iter().position(is_it) else {
-            return false;
-        };
+        let Some(at) = self.sessions.iter().position(is_it) else { return false };
         let session = self.sessions.remove(at);
         let session = session.borrow();
         let worth = (session.is_privileged(), session.cached_size, id);
