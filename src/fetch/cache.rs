@@ -139,7 +139,8 @@ impl FetchCache {
             State::Sessionless(table) => Visit::all(table),
             State::Full(full) => Visit::all(&full.table),
             State::Incremental(ticket) => self
-                .shard_of_mut(ticket.session_id)
+                .shards
+                .get_mut(ticket.shard as usize)
                 .map_or_else(Visit::nothing, |shard| shard.visit(ticket)),
         }
     }
@@ -168,7 +169,7 @@ impl FetchCache {
                 .map(|shard| shard.response_size(ticket, version, reads)),
             _ => context.own_table().map(|table| response_size(table, version, reads, |_, _| true)),
         }
-        .unwrap_or_else(|| ResponseSize::new(version).total())
+        .unwrap_or_else(|| ResponseSize::new(version).total(0, 0))
     }
 
     /// Answers a fetch: marks in `reads` which partitions the response carries, in their order,

@@ -1,6 +1,6 @@
 //! The order of a session's partitions.
 
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use super::response::Slot;
 use super::table::{NIL, as_number};
@@ -8,12 +8,13 @@ use super::table::{NIL, as_number};
 /// Slots in order, some places of which are holes.
 ///
 /// Partitions leave from anywhere and come back at the end. Those that are served in turn leave
-/// from the front, and holes at the front cost nothing; the others are closed when there are as
-/// many as slots.
+/// from the front, where holes are passed over at no cost.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    slots: VecDeque<u32>,
-    /// The place of the first slot; places wrap around.
+    slots: Vec<u32>,
+    /// How many holes there are in front of the first slot.
+    head: usize,
+    /// The place of the first element; places wrap around.
     first: u32,
 }
 
@@ -22,24 +23,24 @@ const SPARE: usize = 16;
 
 impl Order {
     pub(super) fn with_capacity(slots: usize) -> Self {
-        Self { slots: VecDeque::with_capacity(slots), first: 0 }
+        Self { slots: Vec::with_capacity(slots), head: 0, first: 0 }
     }
 
     /// Appends a slot; answers its place.
     #[inline]
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         let place = self.end();
-        self.slots.push_back(slot.0);
+        self.slots.push(slot.0);
         place
     }
 
     /// The place that [`push`](Self::push) would answer.
     #[inline]
-    pub(super) fn end(&self) -> u32 {
+    pub(super) const fn end(&self) -> u32 {
         self.first.wrapping_add(as_number(self.slots.len()))
     }
 
-    /// How far from the front a place is.
+    /// How far from the front a place is, counting holes.
     #[inline]
     pub(super) const fn rank(&self, place: u32) -> u32 {
         place.wrapping_sub(self.first)
@@ -52,19 +53,24 @@ impl Order {
         if let Some(slot) = self.slots.get_mut(rank) {
             *slot = NIL;
         }
-        while self.slots.front() == Some(&NIL) {
-            self.slots.pop_front();
-            self.first = self.first.wrapping_add(1);
+        while self.slots.get(self.head) == Some(&NIL) {
+            self.head += 1;
         }
     }
 
-    /// Whether there are more holes than is worth keeping among that many slots.
-    pub(super) fn is_sparse(&self, live: usize) -> bool {
-        self.slots.len() > 2 * live + SPARE
-    }
-
-    /// Closes the holes; `moved` learns of each slot's place.
-    pub(super) fn pack(&mut self, mut moved: impl FnMut(Slot, u32)) {
+    /// Closes holes if there are more than slots, of which that many are live; `moved` learns of
+    /// each slot that has another place then. Called after a number of removals, it costs O(1) for
+    /// each.
+    pub(super) fn pack(&mut self, live: usize, mut moved: impl FnMut(Slot, u32)) {
+        if self.slots.len() <= 2 * live + SPARE {
+            return;
+        }
+        self.slots.drain(..self.head);
+        self.first = self.first.wrapping_add(as_number(self.head));
+        self.head = 0;
+        if self.slots.len() == live {
+            return;
+        }
         let mut place = self.first;
         self.slots.retain(|&slot| {
             if slot == NIL {
@@ -79,23 +85,23 @@ impl Order {
     /// Forgets all slots.
     pub(super) fn clear(&mut self) {
         self.slots.clear();
+        self.head = 0;
         self.first = 0;
     }
 
-    /// Whether these are the slots, without a hole.
+    /// Whether these are the slots, in their order.
     pub(super) fn is(&self, slots: impl ExactSizeIterator<Item = Slot>) -> bool {
-        self.slots.len() == slots.len()
-            && self.slots.iter().zip(slots).all(|(&it, slot)| it == slot.0)
+        let own = self.as_slice();
+        own.len() == slots.len() && own.iter().zip(slots).all(|(&own, slot)| own == slot.0)
     }
 
     /// The slots in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Slot> {
-        self.slots.iter().filter(|&&slot| slot != NIL).map(|&slot| Slot(slot))
+        self.as_slice().iter().filter(|&&slot| slot != NIL).map(|&slot| Slot(slot))
     }
 
-    /// The slots in order, with holes, for a walk that is as fast as can be. O(slots) at worst, in
-    /// one piece as a rule.
-    pub(super) fn as_slices(&self) -> (&[u32], &[u32]) {
-        self.slots.as_slices()
+    /// The slots in order, with holes that are [`NIL`].
+    pub(super) fn as_slice(&self) -> &[u32] {
+        self.slots.get(self.head..).unwrap_or_default()
     }
 }

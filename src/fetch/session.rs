@@ -13,7 +13,6 @@ use super::state::SessionState;
 use super::table::{PartitionTable, Put, TableDelta};
 use crate::metadata::TopicNames;
 use crate::time::Monotonic;
-use crate::topic::TopicName;
 
 /// A session: what it remembers of its partitions and where it stands in its shard.
 #[derive(Clone, Debug)]
@@ -141,20 +140,35 @@ pub(super) fn response_size(
     reads: &[PartitionRead],
     is_carried: impl Fn(&Entry, &PartitionRead) -> bool,
 ) -> u64 {
-    let mut size = ResponseSize::new(version);
+    let size = ResponseSize::new(version);
+    let (mut bytes, mut topics) = (0, 0);
     let mut open = None;
+    let mut partitions = 0;
+    let topic_size = |open: Option<u32>, partitions| {
+        let name = open.and_then(|topic| table.topic(topic)?.name.as_ref());
+        size.topic(name.map_or(0, |name| name.len() as u64), partitions)
+    };
     for read in reads {
         let Some(entry) = table.entry(read.slot()) else { continue };
         if !is_carried(entry, read) {
             continue;
         }
-        let topic = entry.topic();
-        if !open.is_some_and(|open| table.is_same_topic(open, topic)) {
-            let name = table.topic(topic).and_then(|topic| topic.name.as_ref());
-            size.topic(name.map_or(0, |name| TopicName::as_str(name).len()));
-            open = Some(topic);
+        let topic = Some(entry.topic());
+        if open != topic {
+            if !open.zip(topic).is_some_and(|(open, topic)| table.is_same_topic(open, topic)) {
+                if open.is_some() {
+                    bytes += topic_size(open, partitions);
+                }
+                topics += 1;
+                partitions = 0;
+            }
+            open = topic;
         }
-        size.partition(read);
+        partitions += 1;
+        bytes += size.partition(read);
     }
-    size.total()
+    if open.is_some() {
+        bytes += topic_size(open, partitions);
+    }
+    size.total(topics, bytes)
 }

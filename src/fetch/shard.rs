@@ -137,12 +137,6 @@ impl FetchShard {
         self.places.get_mut(place as usize)?.session.as_mut()
     }
 
-    /// The session of a ticket, if it still lives.
-    fn ticketed(&mut self, ticket: &Ticket) -> Option<&mut Session> {
-        let place = self.places.get_mut(ticket.place as usize)?;
-        if place.generation == ticket.generation { place.session.as_mut() } else { None }
-    }
-
     /// Closes a session, if it is there. The fetch of it that waits is still answered.
     pub(super) fn close(&mut self, id: i32) {
         if let Some(place) = self.place_of(id) {
@@ -232,21 +226,17 @@ impl FetchShard {
 
     /// What an accepted request visits now.
     pub(super) fn visit(&mut self, ticket: &Ticket) -> Visit<'_> {
-        let marked_all = self.marked_all;
-        // Looked up twice, because the borrow of a session that is not it would outlive the look.
-        if self.ticketed(ticket).is_none() {
+        let Some(session) = ticketed(&mut self.places, ticket) else {
             let detached = self.detached.find(ticket);
             return detached.map_or_else(Visit::nothing, |it| Visit::all(&it.table));
-        }
-        let Some(session) = self.ticketed(ticket) else { return Visit::nothing() };
+        };
         if session.epoch != ticket.epoch {
             return Visit::nothing();
         }
-        let accepted = session.last_used;
         match &mut session.changes {
             Some(changes) => {
-                changes.observe(marked_all);
-                changes.begin_visit(&mut session.table, accepted);
+                changes.observe(self.marked_all);
+                changes.begin_visit(&mut session.table, session.last_used);
                 changes.visited(&session.table)
             }
             None => Visit::all(&session.table),
@@ -271,7 +261,7 @@ impl FetchShard {
         reads: &[PartitionRead],
     ) -> u64 {
         self.table(ticket).map_or_else(
-            || ResponseSize::new(version).total(),
+            || ResponseSize::new(version).total(0, 0),
             |table| {
                 response_size(table, version, reads, |entry, read| {
                     inclusion(entry.reported(), read).0
@@ -282,10 +272,9 @@ impl FetchShard {
 
     /// Answers an accepted request.
     pub(super) fn finish(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
-        let marked_all = self.marked_all;
-        if let Some(session) = self.ticketed(ticket) {
+        if let Some(session) = ticketed(&mut self.places, ticket) {
             if session.epoch == ticket.epoch {
-                session.answer(reads, marked_all);
+                session.answer(reads, self.marked_all);
                 return FetchAnswer::new(ErrorCode::None, ticket.session_id);
             }
         } else if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
@@ -300,7 +289,7 @@ impl FetchShard {
 
     /// Answers an accepted request with nothing but a delay.
     pub(super) fn throttle(&mut self, ticket: &Ticket) -> FetchAnswer {
-        let is_current = if let Some(session) = self.ticketed(ticket) {
+        let is_current = if let Some(session) = ticketed(&mut self.places, ticket) {
             let is_current = session.epoch == ticket.epoch;
             session.is_waiting &= !is_current;
             is_current
@@ -607,6 +596,12 @@ impl FetchShard {
     pub(super) const fn mark_all(&mut self) {
         self.marked_all = self.marked_all.wrapping_add(1);
     }
+}
+
+/// The session of a ticket, if it still lives.
+fn ticketed<'a>(places: &'a mut [Place], ticket: &Ticket) -> Option<&'a mut Session> {
+    let place = places.get_mut(ticket.place as usize)?;
+    if place.generation == ticket.generation { place.session.as_mut() } else { None }
 }
 
 fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change) -> Option<Marked> {

@@ -2,114 +2,105 @@
 
 use super::response::PartitionRead;
 
-/// Adds up a response of one version, partition by partition.
-#[derive(Debug)]
-pub(super) struct ResponseSize {
-    version: i16,
-    /// What each partition takes beside what depends on its content.
-    fixed: u64,
-    topics: u64,
-    /// Partitions of the topic at hand.
-    partitions: u64,
-    bytes: u64,
-}
-
 /// From this version on lengths are varints and structs end with tags.
 const FIRST_FLEXIBLE: i16 = 12;
 const FIRST_WITH_TOPIC_IDS: i16 = super::request::FIRST_VERSION_WITH_TOPIC_IDS;
 
+/// What the parts of a response take in one version of the Fetch API, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResponseSize {
+    version: i16,
+    is_flexible: bool,
+    /// What each partition takes beside what depends on its content.
+    partition: u64,
+}
+
 impl ResponseSize {
     pub(super) const fn new(version: i16) -> Self {
-        // Index, error and high watermark, then what came with later versions.
-        let mut fixed = 14;
+        let is_flexible = version >= FIRST_FLEXIBLE;
+        // Index, error and high watermark, then what came with later versions: the last stable
+        // offset, the log start offset, the preferred replica.
+        let mut partition = 14;
         if version >= 4 {
-            fixed += 8;
+            partition += 8;
         }
         if version >= 5 {
-            fixed += 8;
+            partition += 8;
         }
         if version >= 11 {
-            fixed += 4;
+            partition += 4;
         }
-        if version >= FIRST_FLEXIBLE {
-            fixed += 1;
+        // The null list of aborted transactions, the length of the records, the tags.
+        partition += if is_flexible {
+            1 + 1
+        } else if version >= 4 {
+            4 + 4
         } else {
-            fixed += if version >= 4 { 4 + 4 } else { 4 };
-        }
-        Self { version, fixed, topics: 0, partitions: 0, bytes: 0 }
-    }
-
-    const fn is_flexible(&self) -> bool {
-        self.version >= FIRST_FLEXIBLE
-    }
-
-    /// Opens a topic element. `name_len` is the length of the topic's name in bytes, which counts
-    /// below version 13.
-    pub(super) fn topic(&mut self, name_len: usize) {
-        self.close_topic();
-        self.topics += 1;
-        self.bytes += if self.version >= FIRST_WITH_TOPIC_IDS {
-            16
-        } else if self.is_flexible() {
-            compact(name_len as u64) + name_len as u64
-        } else {
-            2 + name_len as u64
+            4
         };
+        Self { version, is_flexible, partition }
     }
 
-    fn close_topic(&mut self) {
-        if self.topics > 0 {
-            self.bytes += if self.is_flexible() { compact(self.partitions) + 1 } else { 4 };
-        }
-        self.partitions = 0;
+    /// A topic element with that many partitions, without them; `name_len` is the length of the
+    /// topic's name, which counts below version 13.
+    pub(super) const fn topic(self, name_len: u64, partitions: u64) -> u64 {
+        let name = if self.version >= FIRST_WITH_TOPIC_IDS {
+            16
+        } else if self.is_flexible {
+            compact(name_len) + name_len
+        } else {
+            2 + name_len
+        };
+        name + if self.is_flexible { compact(partitions) + 1 } else { 4 }
     }
 
-    /// Adds a partition to the open topic element.
+    /// A partition.
     #[inline]
-    pub(super) fn partition(&mut self, read: &PartitionRead) {
-        self.partitions += 1;
+    pub(super) fn partition(self, read: &PartitionRead) -> u64 {
         let records = u64::from(read.records_size());
-        self.bytes += self.fixed + records;
-        if self.is_flexible() {
-            self.bytes += compact(records) + 1;
+        let mut bytes = self.partition + records;
+        if self.is_flexible {
+            bytes += compact(records);
         }
         if read.has_sized_fields() {
-            self.fields(read);
+            bytes += self.sized_fields(read);
         }
+        bytes
     }
 
-    /// Adds what most partitions do not have; the null list of aborted transactions is in.
-    fn fields(&mut self, read: &PartitionRead) {
-        let aborted = u64::from(read.aborted_transactions().unwrap_or(0));
-        if self.is_flexible() {
-            if read.aborted_transactions().is_some() {
-                self.bytes += compact(aborted) + 17 * aborted - 1;
-            }
-            self.bytes += if read.has_diverging_epoch() { 15 } else { 0 };
-            self.bytes += if read.has_current_leader() { 11 } else { 0 };
-            self.bytes += if read.has_snapshot_id() { 15 } else { 0 };
-        } else if self.version >= 4 {
-            self.bytes += 16 * aborted;
+    /// What most partitions do not have.
+    #[cold]
+    fn sized_fields(self, read: &PartitionRead) -> u64 {
+        let aborted = read.aborted_transactions().map(u64::from);
+        if !self.is_flexible {
+            return if self.version >= 4 { 16 * aborted.unwrap_or(0) } else { 0 };
         }
+        // Instead of the null list, which took a byte.
+        let mut bytes = aborted.map_or(0, |count| compact(count) + 17 * count - 1);
+        bytes += if read.has_diverging_epoch() { 15 } else { 0 };
+        bytes += if read.has_current_leader() { 11 } else { 0 };
+        bytes += if read.has_snapshot_id() { 15 } else { 0 };
+        bytes
     }
 
-    /// The size of the whole response with its length prefix, without a header and without node
-    /// endpoints.
-    pub(super) fn total(mut self) -> u64 {
-        self.close_topic();
-        let mut bytes = 4 + self.bytes;
+    /// A whole response with that many topic elements of that size together: with its length
+    /// prefix, without a header and without node endpoints.
+    pub(super) const fn total(self, topics: u64, bytes: u64) -> u64 {
+        let mut total = 4 + bytes;
         if self.version >= 1 {
-            bytes += 4;
+            total += 4;
         }
         if self.version >= 7 {
-            bytes += 6;
+            total += 6;
         }
-        bytes + if self.is_flexible() { compact(self.topics) + 1 } else { 4 }
+        total + if self.is_flexible { compact(topics) + 1 } else { 4 }
     }
 }
 
 /// The length of a compact length or count: an unsigned varint of one more.
+#[inline]
 const fn compact(count: u64) -> u64 {
     let bits = 64 - (count + 1).leading_zeros() as u64;
-    bits.div_ceil(7)
+    // Bits over 7, rounded up, for up to 64 bits.
+    (bits * 9 + 64) >> 6
 }

@@ -114,15 +114,23 @@ impl PartitionTable {
             let mut known = self.topics.find(key, hash);
             // A topic's name is asked for once, and only if a partition of it is new.
             let mut interned = None;
-            // Ascending partitions of a topic that was not there cannot be there either.
-            let mut highest = if known.is_none() { Some(i32::MIN) } else { None };
-            for wanted in topic.partitions {
-                let is_new = highest.is_some_and(|highest| wanted.partition > highest);
-                highest = if is_new { Some(wanted.partition) } else { None };
-                let found = match known {
-                    Some(topic) if !is_new => self.find_in_topic(topic, wanted.partition),
-                    _ => None,
-                };
+            let mut partitions = topic.partitions;
+            if known.is_none() && !partitions.is_empty() {
+                let number = self.topics.intern(key, hash, known, names);
+                (known, interned) = (Some(number), Some(number));
+                // Ascending partitions of a topic that was not there are not there either.
+                let pairs = partitions.iter().zip(partitions.iter().skip(1));
+                let ascending = { pairs }.position(|(one, next)| one.partition >= next.partition);
+                let (new, rest) =
+                    partitions.split_at(ascending.map_or(partitions.len(), |at| at + 1));
+                for wanted in new {
+                    let slot = self.append(number, hash, wanted);
+                    put(self, slot, Put::Added);
+                }
+                partitions = rest;
+            }
+            for wanted in partitions {
+                let found = known.and_then(|topic| self.find_in_topic(topic, wanted.partition));
                 if let Some(slot) = found {
                     if let Some(entry) = self.entry_mut(slot) {
                         entry.set_params(&wanted.params);
@@ -134,31 +142,35 @@ impl PartitionTable {
                     Some(number) => number,
                     None => *interned.insert(self.topics.intern(key, hash, known, names)),
                 };
-                known = Some(number);
                 let slot = self.append(number, hash, wanted);
                 put(self, slot, Put::Added);
             }
         }
     }
 
+    #[inline]
     fn append(&mut self, topic: u32, topic_hash: u32, wanted: &PartitionRequest) -> u32 {
         let new = Entry::new(topic, wanted.partition, &wanted.params, self.order.end());
-        let slot = if let Some(free) = self.entries.get_mut(self.free_entry as usize) {
-            let slot = self.free_entry;
-            self.free_entry = free.position;
-            free.reuse(new);
-            slot
-        } else {
-            self.entries.push(new);
-            as_number(self.entries.len() - 1)
-        };
+        let slot = self.place(new);
         self.order.push(Slot(slot));
-        if let Some(topic) = self.topics.get_mut(topic) {
-            topic.partitions += 1;
-        }
+        self.topics.add_partition(topic);
         let hash = slot_hash(&self.hasher, topic_hash, wanted.partition);
         let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
         self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+        slot
+    }
+
+    #[inline]
+    fn place(&mut self, new: Entry) -> u32 {
+        if self.free_entry == NIL {
+            self.entries.push(new);
+            return as_number(self.entries.len() - 1);
+        }
+        let slot = self.free_entry;
+        if let Some(free) = self.entries.get_mut(slot as usize) {
+            self.free_entry = free.position;
+            free.reuse(new);
+        }
         slot
     }
 
@@ -361,14 +373,12 @@ impl PartitionTable {
 
     /// Closes the holes of the order if there are more than entries.
     pub(super) fn pack(&mut self) {
-        if self.order.is_sparse(self.len()) {
-            let entries = &mut self.entries;
-            self.order.pack(|slot, place| {
-                if let Some(entry) = entries.get_mut(slot.as_usize()) {
-                    entry.position = place;
-                }
-            });
-        }
+        let entries = &mut self.entries;
+        self.order.pack(self.index.len(), |slot, place| {
+            if let Some(entry) = entries.get_mut(slot.as_usize()) {
+                entry.position = place;
+            }
+        });
     }
 
     /// Keeps the partitions of these reads, in their order, and what they report; a partition

@@ -100,6 +100,14 @@ impl TopicTable {
         as_number(self.topics.len())
     }
 
+    /// Counts one more partition of a topic.
+    #[inline]
+    pub(super) fn add_partition(&mut self, number: u32) {
+        if let Some(topic) = self.get_mut(number) {
+            topic.partitions += 1;
+        }
+    }
+
     /// How many are in use, and for how many there is memory.
     pub(super) fn usage(&self) -> (usize, usize) {
         (self.topics.len() - self.free.len(), self.topics.capacity())

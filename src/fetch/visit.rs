@@ -15,22 +15,19 @@ use crate::topic::TopicId;
 pub struct Visit<'a> {
     table: Option<&'a PartitionTable>,
     slots: slice::Iter<'a, u32>,
-    /// The order of a session may lie in two pieces.
-    rest: slice::Iter<'a, u32>,
 }
 
 impl<'a> Visit<'a> {
     pub(super) fn of_slots(table: &'a PartitionTable, slots: &'a [u32]) -> Self {
-        Self { table: Some(table), slots: slots.iter(), rest: [].iter() }
+        Self { table: Some(table), slots: slots.iter() }
     }
 
     pub(super) fn all(table: &'a PartitionTable) -> Self {
-        let (slots, rest) = table.order().as_slices();
-        Self { table: Some(table), slots: slots.iter(), rest: rest.iter() }
+        Self::of_slots(table, table.order().as_slice())
     }
 
     pub(super) fn nothing() -> Self {
-        Self { table: None, slots: [].iter(), rest: [].iter() }
+        Self { table: None, slots: [].iter() }
     }
 }
 
@@ -41,22 +38,15 @@ impl<'a> Iterator for Visit<'a> {
     fn next(&mut self) -> Option<FetchPartition<'a>> {
         let table = self.table?;
         loop {
-            let Some(&slot) = self.slots.next() else {
-                if self.rest.len() == 0 {
-                    return None;
-                }
-                core::mem::swap(&mut self.slots, &mut self.rest);
-                continue;
-            };
             // The order has holes.
-            if let Some(partition) = table.partition(Slot(slot)) {
+            if let Some(partition) = table.partition(Slot(*self.slots.next()?)) {
                 return Some(partition);
             }
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.slots.len() + self.rest.len()))
+        (0, Some(self.slots.len()))
     }
 }
 
