@@ -1,0 +1,109 @@
+//! A Kafka-compatible broker in one process, and the reference for how to embed `kafka-coordination`.
+//!
+//! ```text
+//! cargo run --release --example broker --features wire -- --listen 127.0.0.1:9092 --topic demo:12
+//! ```
+//!
+//! Ordinary clients produce to it and consume from it; see `--help` for what else it can do. Start reading at
+//! `fetch/mod.rs`, which hands every fetch to the crate.
+
+#![allow(
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "a program, which has the standard library"
+)]
+
+mod api;
+mod args;
+mod batch;
+mod broker;
+mod fetch;
+mod frame;
+mod log;
+mod random;
+mod self_test;
+mod server;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod topics;
+
+use args::Args;
+use broker::Broker;
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+
+fn main() -> ExitCode {
+    let args = match Args::parse() {
+        Ok(args) if args.help => {
+            println!("{}", args::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        Ok(args) => args,
+        Err(error) => {
+            eprintln!("{error}\n\n{}", args::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match run(args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn run(args: Args) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
+    if args.self_test {
+        let held = self_test::run().await?;
+        return Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let broker = Arc::new(Broker::new(args)?);
+    for (name, partitions) in &broker.args.topics {
+        let created = broker.create_topic(name, *partitions);
+        created.map_err(|error| format!("topic {name}: {error}"))?;
+    }
+    let listener = TcpListener::bind(broker.args.listen).await?;
+    say(&format!("listening on {}", listener.local_addr()?))?;
+    tokio::spawn(server::run(Arc::clone(&broker), listener));
+    report(&broker).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints counters when asked to, until the process is told to end.
+async fn report(broker: &Broker) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut asked = signal(SignalKind::user_defined1())?;
+    let mut second = interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        tokio::select! {
+            _ = second.tick() => {
+                if broker.args.stats {
+                    say(&broker.stats.line(broker.cached()))?;
+                }
+                if broker.args.stats_json {
+                    say(&broker.stats.json(broker.cached()))?;
+                }
+            }
+            _ = asked.recv() => say(&broker.stats.json(broker.cached()))?,
+            _ = interrupt.recv() => break,
+            _ = terminate.recv() => break,
+        }
+    }
+    Ok(say(&broker.stats.json(broker.cached()))?)
+}
+
+/// Prints a line; unlike `println!` it does not panic when nobody reads any more.
+fn say(line: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{line}")
+}
