@@ -90,7 +90,7 @@ use topics::Topics;
 /// let mut session = FetcherSession::new(0x5eed);
 ///
 /// let mut wish = session.wish();
-/// wish.add(id, "orders", request(100));
+/// wish.add(id, "orders", &request(100));
 /// let plan = wish.build();
 /// assert!(plan.metadata().is_full() && plan.can_use_topic_ids());
 /// assert_eq!(plan.topics(13).count(), 1);
@@ -102,7 +102,7 @@ use topics::Topics;
 ///
 /// // Nothing changed: the next request names no partition at all.
 /// let mut wish = session.wish();
-/// wish.add(id, "orders", request(100));
+/// wish.add(id, "orders", &request(100));
 /// let plan = wish.build();
 /// assert_eq!((plan.metadata().session_id, plan.metadata().epoch), (7, 1));
 /// assert_eq!(plan.to_send().len(), 0);
