@@ -8,6 +8,8 @@ mod known_ids;
 mod plan;
 mod response;
 mod restore;
+#[cfg(test)]
+mod tests;
 mod topics;
 mod wish;
 

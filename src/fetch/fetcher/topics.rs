@@ -43,6 +43,12 @@ impl Topics {
         }
     }
 
+    /// How many slots there are, free ones included.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     pub(super) fn name(&self, slot: u32) -> &TopicName {
         &self.slots[slot as usize].name
     }
