@@ -118,7 +118,7 @@ fn session(list: &[Wish]) -> FetcherSession {
 fn build(session: &mut FetcherSession, list: &[Wish]) {
     let mut wish = session.wish();
     for Wish { id, name, request, .. } in list {
-        wish.add(*id, name, *request);
+        wish.add(*id, name, request);
     }
     black_box(wish.build().to_send().len());
 }

@@ -1,43 +1,5 @@
 //! The fetcher's own side of a session: what a consumer or a follower remembers of its session with one broker.
 //!
-//! A round is: open a wish list with [`FetcherSession::wish`], add *every* partition that is to be fetched,
-//! [`build`](WishList::build) the plan of the request, send it, and hand the response to
-//! [`FetcherSession::handle_response`]. One request is under way at a time. Where one was built but not sent, or its
-//! response was lost, [`FetcherSession::handle_error`] takes the response's place: a build changes what the session
-//! holds, so that the next plan would otherwise leave out what the broker never heard of.
-//!
-//! # What a plan says of a partition
-//!
-//! The session's map is keyed by topic *name* and partition, also where requests name topics by id.
-//!
-//! | id in the session | id in the wish list | the rest | the partition is | topic ids can be used |
-//! | --- | --- | --- | --- | --- |
-//! | none | none | equal | implied | no |
-//! | none | X | any | altered: sent | if all others have ids |
-//! | X | none | any | altered: sent | no |
-//! | X | X | equal | implied | yes |
-//! | X | X | differs | altered: sent | yes |
-//! | X | Y | any | replaced: sent, and X is forgotten from version 13 on | yes |
-//! | – | any | | added: sent | if it has an id |
-//! | X | – | | removed: forgotten | as without it |
-//! | none | – | | removed: forgotten | no, it can only be forgotten by name (KAFKA-13079) |
-//!
-//! # What a response does to the metadata of the next request
-//!
-//! With (i, e) the metadata of the request that was answered, the first line that fits counts:
-//!
-//! | request | response | verdict | next |
-//! | --- | --- | --- | --- |
-//! | any | error 70 | [`Failed`](Verdict::Failed) | (0, 0) |
-//! | any | another error | [`Failed`](Verdict::Failed) | (i, 0) |
-//! | full | throttled, no partitions (KIP-219) | [`Throttled`](Verdict::Throttled) | (0, 0) |
-//! | full | not exactly the session's partitions, or unknown ids | [`Invalid`](Verdict::Invalid) | (0, 0), see [`LeakedSession`] |
-//! | full | session id 0 | [`Sessionless`](Verdict::Sessionless) | (0, 0) |
-//! | full | session id s | [`Opened`](Verdict::Opened) | (s, 1) |
-//! | incremental | foreign partitions or unknown ids | [`Invalid`](Verdict::Invalid) | (i, 0) |
-//! | incremental | session id 0 | [`Closed`](Verdict::Closed) | (0, 0) |
-//! | incremental | any other session id | [`Continued`](Verdict::Continued) | (i, the epoch after e) |
-//!
 //! Kafka: `FetchSessionHandler` (KIP-227, KIP-516, KAFKA-13079, KAFKA-13111).
 
 mod diff;
@@ -46,6 +8,8 @@ mod known_ids;
 mod plan;
 mod response;
 mod restore;
+#[cfg(test)]
+mod tests;
 mod topics;
 mod wish;
 
@@ -67,8 +31,18 @@ use topics::Topics;
 
 /// A fetcher's side of its session with one broker.
 ///
-/// Holds 64 bytes a partition, a 4-byte index entry and 4 bytes of order; each topic's name once. Buffers are reused:
-/// a round that adds no partition and no topic allocates nothing. Memory follows the largest wish list so far.
+/// A round is: open a wish list with [`FetcherSession::wish`], add *every* partition that is to be fetched,
+/// [`build`](WishList::build) the plan of the request, send it, and hand the response to
+/// [`FetcherSession::handle_response`]. One request is under way at a time. Where one was built but not sent, or its
+/// response was lost, [`FetcherSession::handle_error`] takes the response's place: a build changes what the session
+/// holds, so that the next plan would otherwise leave out what the broker never heard of.
+///
+/// # Cost
+///
+/// Holds 64 bytes a partition, a 4-byte index entry and 4 bytes of order; each topic's name once; and 60 bytes for each
+/// partition that a plan changed, for as many as there were in one plan so far. Buffers are reused: a round that adds no partition and no topic allocates nothing. Memory follows the largest wish list so far.
+///
+/// # Example
 ///
 /// ```
 /// use kafka_coordination::fetch::{
@@ -90,7 +64,7 @@ use topics::Topics;
 /// let mut session = FetcherSession::new(0x5eed);
 ///
 /// let mut wish = session.wish();
-/// wish.add(id, "orders", request(100));
+/// wish.add(id, "orders", &request(100));
 /// let plan = wish.build();
 /// assert!(plan.metadata().is_full() && plan.can_use_topic_ids());
 /// assert_eq!(plan.topics(13).count(), 1);
@@ -102,11 +76,45 @@ use topics::Topics;
 ///
 /// // Nothing changed: the next request names no partition at all.
 /// let mut wish = session.wish();
-/// wish.add(id, "orders", request(100));
+/// wish.add(id, "orders", &request(100));
 /// let plan = wish.build();
 /// assert_eq!((plan.metadata().session_id, plan.metadata().epoch), (7, 1));
 /// assert_eq!(plan.to_send().len(), 0);
 /// ```
+///
+/// # What a plan says of a partition
+///
+/// The session's map is keyed by topic *name* and partition, also where requests name topics by id.
+///
+/// | id in the session | id in the wish list | the rest | the partition is | topic ids can be used |
+/// | --- | --- | --- | --- | --- |
+/// | none | none | equal | implied | no |
+/// | none | X | any | altered: sent | if all others have ids |
+/// | X | none | any | altered: sent | no |
+/// | X | X | equal | implied | yes |
+/// | X | X | differs | altered: sent | yes |
+/// | X | Y | any | replaced: sent, and X is forgotten from version 13 on | yes |
+/// | – | any | | added: sent | if it has an id |
+/// | X | – | | removed: forgotten | as without it |
+/// | none | – | | removed: forgotten | no, it can only be forgotten by name (KAFKA-13079) |
+///
+/// # What a response does to the metadata of the next request
+///
+/// With (i, e) the metadata of the request that was answered, the first line that fits counts:
+///
+/// | request | response | verdict | next |
+/// | --- | --- | --- | --- |
+/// | any | error 70 | [`Failed`](Verdict::Failed) | (0, 0) |
+/// | any | another error | [`Failed`](Verdict::Failed) | (i, 0) |
+/// | full | throttled, no partitions (KIP-219) | [`Throttled`](Verdict::Throttled) | (0, 0) |
+/// | full | not exactly the session's partitions, or unknown ids | [`Invalid`](Verdict::Invalid) | (0, 0), see [`LeakedSession`] |
+/// | full | session id 0 | [`Sessionless`](Verdict::Sessionless) | (0, 0) |
+/// | full | session id s | [`Opened`](Verdict::Opened) | (s, 1) |
+/// | incremental | foreign partitions or unknown ids | [`Invalid`](Verdict::Invalid) | (i, 0) |
+/// | incremental | session id 0 | [`Closed`](Verdict::Closed) | (0, 0) |
+/// | incremental | any other session id | [`Continued`](Verdict::Continued) | (i, the epoch after e) |
+///
+/// Kafka: `FetchSessionHandler`.
 #[derive(Clone, Debug)]
 pub struct FetcherSession {
     next: FetchMetadata,
@@ -116,6 +124,8 @@ pub struct FetcherSession {
     known_ids: KnownIds,
     /// The session's partitions, as slots of `entries`, in its order.
     order: Vec<u32>,
+    /// Whether the slots in `order` ascend, so that the order of two entries is that of their slots.
+    order_ascends: bool,
     /// The number of the last wish list or response; entries that it named bear it.
     generation: u32,
     /// Whether a wish list was opened and not built.
@@ -159,6 +169,7 @@ impl FetcherSession {
             topics: Topics::new(hasher.clone()),
             known_ids: KnownIds::new(hasher),
             order: Vec::new(),
+            order_ascends: true,
             generation: 0,
             is_open: false,
             wished: Vec::new(),

@@ -45,7 +45,7 @@ fn round(
 ) -> usize {
     let mut wish = session.wish();
     for (topic, request) in wishes {
-        wish.add(id(topic), topic, request);
+        wish.add(id(topic), topic, &request);
     }
     let read = read(wish.build());
     let head = ResponseHead {

@@ -55,7 +55,7 @@ fn build(
     let mut wish = session.wish();
     for tuple in step.list("add")? {
         let ((id, name, partition), params) = parameters(ids, tuple)?;
-        wish.add(id, &name, PartitionRequest { partition, params });
+        wish.add(id, &name, &PartitionRequest { partition, params });
     }
     let plan = wish.build();
 

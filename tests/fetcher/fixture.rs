@@ -47,7 +47,7 @@ pub(crate) fn id_at(version: i16, topic: &str) -> TopicId {
 pub(crate) fn plan<'a>(session: &'a mut FetcherSession, wishes: &[Wish<'_>]) -> FetchPlan<'a> {
     let mut list = session.wish();
     for &(id, topic, partition, params) in wishes {
-        list.add(id, topic, PartitionRequest { partition, params });
+        list.add(id, topic, &PartitionRequest { partition, params });
     }
     list.build()
 }

@@ -121,7 +121,7 @@ impl Pair {
             Operation::Abandon(wishes) => {
                 let mut list = self.session.wish();
                 for ((id, name, partition), params) in wishes {
-                    list.add(id, &name, PartitionRequest { partition, params });
+                    list.add(id, &name, &PartitionRequest { partition, params });
                 }
             }
             Operation::Hear { version, error, session_id, throttle, topics } => {
@@ -163,7 +163,7 @@ impl Pair {
         let mut list = self.session.wish();
         for ((id, name, partition), params) in &wishes {
             let (partition, params) = (*partition, *params);
-            list.add(*id, name, PartitionRequest { partition, params });
+            list.add(*id, name, &PartitionRequest { partition, params });
         }
         assert_eq!(read(list.build()), expected);
         self.last = wishes;

@@ -176,7 +176,7 @@ fn a_fetcher_and_a_broker_keep_a_session_over_the_wire() {
         let mut round = |wishes: &[(TopicId, &str, i32)]| {
             let mut list = fetcher.wish();
             for (id, name, partition) in wishes {
-                list.add(*id, name, wish(*partition));
+                list.add(*id, name, &wish(*partition));
             }
             let plan = list.build();
             let version = plan.version(latest);

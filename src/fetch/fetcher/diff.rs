@@ -13,6 +13,7 @@ impl FetcherSession {
         let has_added = self.wished.len() > kept;
         let has_removed = self.order.len() > kept;
         mem::swap(&mut self.order, &mut self.wished);
+        self.order_ascends = self.order.is_sorted();
         if has_added {
             for &slot in &self.order {
                 self.entries.get_mut(slot).pending = Pending::NOTHING;
@@ -37,22 +38,41 @@ impl FetcherSession {
         }
         let mut can_forget_by_id = true;
         if kept < self.order.len() || !self.changes.is_empty() {
-            let mut order = mem::take(&mut self.order);
-            if kept < order.len() {
-                order.retain(|slot| self.is_still_wished(*slot, generation));
-            }
-            for slot in &order {
-                self.settle(*slot);
-            }
-            self.order = order;
+            self.settle_all(generation, kept);
             self.changes.clear();
             can_forget_by_id = !self.dropped.iter().any(|dropped| dropped.id.is_zero());
             self.forgotten = self.dropped.len();
             self.dropped.append(&mut self.replaced);
             self.link_dropped();
         }
-        self.order.extend_from_slice(self.wished.get(..added).unwrap_or_default());
+        for &slot in self.wished.get(..added).unwrap_or_default() {
+            self.order_ascends &= self.order.last().is_none_or(|last| *last < slot);
+            self.order.push(slot);
+        }
         can_forget_by_id
+    }
+
+    /// Removes what the wish list does not name, and lists what it changed, in the session's order.
+    fn settle_all(&mut self, generation: u32, kept: usize) {
+        let has_removed = kept < self.order.len();
+        if !has_removed && self.order_ascends && self.changes.is_sorted_by_key(|change| change.slot)
+        {
+            // The changes came in the session's order; the rest of it need not be looked at.
+            for number in 0..self.changes.len() {
+                if let Some(&Change { slot, .. }) = self.changes.get(number) {
+                    self.settle(slot);
+                }
+            }
+            return;
+        }
+        let mut order = mem::take(&mut self.order);
+        if has_removed {
+            order.retain(|slot| self.is_still_wished(*slot, generation));
+        }
+        for slot in &order {
+            self.settle(*slot);
+        }
+        self.order = order;
     }
 
     /// Removes an entry that the wish list does not name.

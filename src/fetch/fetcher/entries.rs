@@ -139,6 +139,12 @@ impl Entries {
         Self { slots: Vec::new(), index: HashTable::new(), free: NO_SLOT, hasher }
     }
 
+    /// How many slots there are, free ones included.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     pub(super) fn get(&self, slot: u32) -> &Entry {
         &self.slots[slot as usize]
     }

@@ -53,6 +53,12 @@ impl KnownIds {
         Self { ids: Vec::new(), index: HashTable::new(), hasher, built: 0, live: 0, named: 0 }
     }
 
+    /// How many ids there are, dead ones included.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
     /// The topic that `id` stood for in the request built last.
     pub(super) fn topic(&self, id: TopicId) -> Option<u32> {
         self.ids[self.place(id)? as usize].topic(self.generation()?)

@@ -106,7 +106,7 @@ impl Verdict {
 
 impl FetcherSession {
     /// Handles the response to the request built last: says whether its partitions may be processed, and sets the
-    /// metadata of the next request. See the table in [`FetcherSession`]'s module.
+    /// metadata of the next request. [`FetcherSession`] has the table.
     ///
     /// `topics` is what the response lists, in any order; topics and partitions may be repeated. It is not read if there
     /// is an error. O(partitions in the response).

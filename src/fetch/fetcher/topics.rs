@@ -14,8 +14,6 @@ struct Topic {
     name: TopicName,
     /// How many entries there are of this topic.
     entries: u32,
-    /// Whether the index holds the topic; a freed slot keeps its name until it is used again.
-    indexed: bool,
     /// Where among the known ids the one is under which a wish list last named the topic: a guess.
     place_of_id: u32,
     /// The number of the topic's partition that a plan dropped last; may be of an old plan.
@@ -28,7 +26,7 @@ pub(super) struct Topics {
     slots: Vec<Topic>,
     index: HashTable<u32>,
     free: Vec<u32>,
-    /// Topics that lost their last entry; the last plan may still name them.
+    /// Topics that lost their last entry, and get none before they are freed; the last plan may still name them.
     idle: Vec<u32>,
     hasher: FixedState,
 }
@@ -43,6 +41,12 @@ impl Topics {
             idle: Vec::new(),
             hasher,
         }
+    }
+
+    /// How many slots there are, free ones included.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
     }
 
     pub(super) fn name(&self, slot: u32) -> &TopicName {
@@ -69,7 +73,6 @@ impl Topics {
         let topic = Topic {
             name: TopicName::from(name),
             entries: 0,
-            indexed: true,
             place_of_id: NO_SLOT,
             last_dropped: NO_SLOT,
         };
@@ -110,15 +113,10 @@ impl Topics {
         }
     }
 
-    /// Frees the topics without entries.
+    /// Frees the topics without entries. A free slot keeps its name until it is used again.
     pub(super) fn free_idle(&mut self) {
         while let Some(slot) = self.idle.pop() {
-            let topic = &mut self.slots[slot as usize];
-            if topic.entries > 0 || !topic.indexed {
-                continue;
-            }
-            topic.indexed = false;
-            let hash = self.hasher.hash_one(topic.name.as_str());
+            let hash = self.hasher.hash_one(self.name(slot).as_str());
             if let Ok(found) = self.index.find_entry(hash, |indexed| *indexed == slot) {
                 found.remove();
             }

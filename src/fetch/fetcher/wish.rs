@@ -5,6 +5,7 @@ use super::entries::{Change, Entries, Entry, NO_SLOT, Pending, Want};
 use super::plan::FetchPlan;
 use crate::fetch::request::PartitionRequest;
 use crate::topic::TopicId;
+use core::borrow::Borrow;
 use core::mem;
 
 /// The partitions that the next request is to fetch; see [`FetcherSession::wish`].
@@ -90,9 +91,9 @@ impl<'a> WishList<'a> {
     /// without an id keeps the request from using topic ids. O(1); without hashing if the partition follows the same
     /// one as in the wish list before.
     #[inline]
-    pub fn add(&mut self, id: TopicId, name: &str, request: PartitionRequest) {
+    pub fn add(&mut self, id: TopicId, name: &str, request: &PartitionRequest) {
         self.turn_to(id, name);
-        self.add_to_topic(&request);
+        self.add_to_topic(request);
     }
 
     /// Adds partitions of one topic: [`add`](Self::add) for each of them, with the topic looked up once.
@@ -101,14 +102,14 @@ impl<'a> WishList<'a> {
         &mut self,
         id: TopicId,
         name: &str,
-        requests: impl IntoIterator<Item = PartitionRequest>,
+        requests: impl IntoIterator<Item = impl Borrow<PartitionRequest>>,
     ) {
         let mut requests = requests.into_iter();
         if let Some(request) = requests.next() {
-            self.add(id, name, request);
+            self.add(id, name, request.borrow());
         }
         for request in requests {
-            self.add_to_topic(&request);
+            self.add_to_topic(request.borrow());
         }
     }
 
