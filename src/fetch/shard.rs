@@ -615,7 +615,12 @@ fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change)
         return None;
     }
     let slot = session.table.find_in_topic(watcher.topic, partition)?;
-    let quiet_at = changes.mark(slot, session.table.entry_mut(slot)?);
+    let entry = session.table.entry_mut(slot)?;
+    // Where one id is two topics, with a name and without, the partition is heard of under its own.
+    if entry.topic() != watcher.topic {
+        return None;
+    }
+    let quiet_at = changes.mark(slot, entry);
     Some(Marked {
         session_id: session.id,
         fetcher: session.fetcher,
