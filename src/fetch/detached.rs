@@ -12,6 +12,7 @@ use super::table::PartitionTable;
 pub(super) struct Detached {
     pub(super) place: u32,
     pub(super) generation: u32,
+    pub(super) session_id: i32,
     pub(super) epoch: i32,
     pub(super) table: Box<PartitionTable>,
 }
@@ -20,6 +21,7 @@ impl Detached {
     const fn is_of(&self, ticket: &Ticket) -> bool {
         self.place == ticket.place
             && self.generation == ticket.generation
+            && self.session_id == ticket.session_id
             && self.epoch == ticket.epoch
     }
 }

@@ -60,6 +60,21 @@ struct Place {
     session: Option<Session>,
 }
 
+impl Place {
+    /// Whether the session here waits for the answer that this is the ticket of.
+    ///
+    /// A ticket may be of the cache that this one's state was exported from: it is a request's that
+    /// was accepted there, and that no session here waits for.
+    fn is_of(&self, ticket: &Ticket) -> bool {
+        self.generation == ticket.generation
+            && self.session.as_ref().is_some_and(|session| {
+                session.is_waiting
+                    && session.id == ticket.session_id
+                    && session.epoch == ticket.epoch
+            })
+    }
+}
+
 /// Why a session was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Removal {
@@ -137,10 +152,11 @@ impl FetchShard {
         self.places.get_mut(place as usize)?.session.as_mut()
     }
 
-    /// The session of a ticket, if it still lives.
+    /// The session of a ticket, if it still lives and waits for this answer.
     fn ticketed(&mut self, ticket: &Ticket) -> Option<&mut Session> {
         let place = self.places.get_mut(ticket.place as usize)?;
-        if place.generation == ticket.generation { place.session.as_mut() } else { None }
+        let is_it = place.is_of(ticket);
+        place.session.as_mut().filter(|_| is_it)
     }
 
     /// Closes a session, if it is there. The fetch of it that waits is still answered.
@@ -151,8 +167,7 @@ impl FetchShard {
     }
 
     /// Accepts or refuses an incremental request of this shard, which has that number in its cache.
-    /// `cached_elsewhere` counts the partitions in
-    /// other shards.
+    /// `cached_elsewhere` counts the partitions in other shards.
     pub(super) fn begin(
         &mut self,
         shard: u32,
@@ -239,9 +254,6 @@ impl FetchShard {
             return detached.map_or_else(Visit::nothing, |it| Visit::all(&it.table));
         }
         let Some(session) = self.ticketed(ticket) else { return Visit::nothing() };
-        if session.epoch != ticket.epoch {
-            return Visit::nothing();
-        }
         let accepted = session.last_used;
         match &mut session.changes {
             Some(changes) => {
@@ -253,13 +265,11 @@ impl FetchShard {
         }
     }
 
-    /// The table that an accepted request is answered from, if its epoch is still the last.
+    /// The table that an accepted request is answered from, if no later one was accepted.
     pub(super) fn table(&self, ticket: &Ticket) -> Option<&PartitionTable> {
         let place = self.places.get(ticket.place as usize)?;
         match &place.session {
-            Some(session) if place.generation == ticket.generation => {
-                (session.epoch == ticket.epoch).then_some(&*session.table)
-            }
+            Some(session) if place.is_of(ticket) => Some(&session.table),
             _ => self.detached.find(ticket).map(|it| &*it.table),
         }
     }
@@ -284,11 +294,10 @@ impl FetchShard {
     pub(super) fn finish(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
         let marked_all = self.marked_all;
         if let Some(session) = self.ticketed(ticket) {
-            if session.epoch == ticket.epoch {
-                session.answer(reads, marked_all);
-                return FetchAnswer::new(ErrorCode::None, ticket.session_id);
-            }
-        } else if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
+            session.answer(reads, marked_all);
+            return FetchAnswer::new(ErrorCode::None, ticket.session_id);
+        }
+        if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
             answer(&mut table, reads, |_, _| {});
             return FetchAnswer::new(ErrorCode::None, ticket.session_id);
         }
@@ -301,9 +310,8 @@ impl FetchShard {
     /// Answers an accepted request with nothing but a delay.
     pub(super) fn throttle(&mut self, ticket: &Ticket) -> FetchAnswer {
         let is_current = if let Some(session) = self.ticketed(ticket) {
-            let is_current = session.epoch == ticket.epoch;
-            session.is_waiting &= !is_current;
-            is_current
+            session.is_waiting = false;
+            true
         } else {
             self.detached.take(ticket).is_some()
         };
@@ -494,6 +502,7 @@ impl FetchShard {
             self.detached.push(Detached {
                 place,
                 generation,
+                session_id: session.id,
                 epoch: session.epoch,
                 table: session.table,
             });
