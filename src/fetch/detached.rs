@@ -47,6 +47,9 @@ impl DetachedSessions {
     }
 
     pub(super) fn push(&mut self, detached: Detached) {
+        if self.sessions_max == 0 || detached.table.len() > self.partitions_max {
+            return;
+        }
         self.partitions += detached.table.len();
         self.sessions.push_back(detached);
         while self.sessions.len() > self.sessions_max || self.partitions > self.partitions_max {
