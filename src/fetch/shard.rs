@@ -463,7 +463,7 @@ impl FetchShard {
         let range = NonZeroU32::new(end.checked_sub(first)?.try_into().ok()?)?;
         let mut id = first;
         for _ in 0..DRAWS {
-            id = first.checked_add_unsigned(random.below(range))?;
+            id = first.saturating_add_unsigned(random.below(range));
             if (first..end).contains(&id) && self.place_of(id).is_none() {
                 return Some(id);
             }
