@@ -637,3 +637,59 @@ fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change)
         is_waiting: session.is_waiting,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::boxed::Box;
+
+    /// Draws one number, whatever it is asked for.
+    struct Stuck(u32);
+
+    impl Random for Stuck {
+        fn below(&mut self, _: NonZeroU32) -> u32 {
+            self.0
+        }
+    }
+
+    fn create(shard: &mut FetchShard, draw: u32, now: i64) -> (i32, Option<i32>) {
+        let table = Box::new(PartitionTable::new(true, 0, 0, 0));
+        let (fetcher, profile) = (FetcherKind::Consumer, crate::fetch::Profile::default());
+        let full = FullFetch { table, fetcher, profile, principal: 0 };
+        let now = Monotonic::from_millis(now);
+        let (id, evicted) = shard.create(full, &mut Stuck(draw), now);
+        (id, evicted.map(|it| it.session_id))
+    }
+
+    /// A shard that issues the ids 5, 6 and 7.
+    fn shard(capacity: u32) -> FetchShard {
+        let config = CacheConfig::default().with_shards(1);
+        let config = config.and_then(|it| it.with_slots(capacity)).unwrap();
+        FetchShard::new(&config, (5, 8))
+    }
+
+    #[test]
+    fn a_shard_whose_ids_are_all_in_use_refuses() {
+        for draw in [0, 1, 2, 3, u32::MAX] {
+            let mut shard = shard(10);
+            let mut ids: Vec<i32> = (0..3).map(|_| create(&mut shard, draw, 0).0).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, [5, 6, 7], "{draw}");
+            assert_eq!(create(&mut shard, draw, 0), (0, None));
+            assert_eq!((shard.len(), shard.counters().refused), (3, 1));
+            shard.close(6);
+            assert_eq!(create(&mut shard, draw, 0), (6, None));
+        }
+    }
+
+    #[test]
+    fn an_evicted_id_can_be_issued_at_once() {
+        let mut shard = shard(3);
+        for _ in 0..3 {
+            create(&mut shard, 0, 0);
+        }
+        assert_eq!(create(&mut shard, 0, 120_000), (0, None));
+        assert_eq!(create(&mut shard, 0, 120_001), (5, Some(5)));
+        assert_eq!(shard.len(), 3);
+    }
+}
