@@ -174,12 +174,17 @@ impl Changes {
         if self.all { Visit::all(table) } else { Visit::of_slots(table, &self.slots) }
     }
 
-    /// Before an answer is generated: the entries that may be found quiet are those flagged.
-    pub(super) fn begin_commit(&self, table: &mut PartitionTable) {
-        if self.all && !self.all_since_visit {
+    /// Before an answer is generated: the entries that may be found quiet are those flagged. `false`
+    /// if none may be, because all have been marked since the visit.
+    pub(super) fn begin_commit(&self, table: &mut PartitionTable) -> bool {
+        if self.all_since_visit {
+            return false;
+        }
+        if self.all {
             let entries = table.entries_mut().iter_mut();
             entries.filter(|entry| entry.is_live()).for_each(Entry::keep_changed);
         }
+        true
     }
 
     /// After an answer was generated and quiet entries were unflagged.

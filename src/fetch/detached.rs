@@ -12,6 +12,7 @@ use super::table::PartitionTable;
 pub(super) struct Detached {
     pub(super) place: u32,
     pub(super) generation: u32,
+    pub(super) session_id: i32,
     pub(super) epoch: i32,
     pub(super) table: Box<PartitionTable>,
 }
@@ -20,6 +21,7 @@ impl Detached {
     const fn is_of(&self, ticket: &Ticket) -> bool {
         self.place == ticket.place
             && self.generation == ticket.generation
+            && self.session_id == ticket.session_id
             && self.epoch == ticket.epoch
     }
 }
@@ -45,6 +47,9 @@ impl DetachedSessions {
     }
 
     pub(super) fn push(&mut self, detached: Detached) {
+        if self.sessions_max == 0 || detached.table.len() > self.partitions_max {
+            return;
+        }
         self.partitions += detached.table.len();
         self.sessions.push_back(detached);
         while self.sessions.len() > self.sessions_max || self.partitions > self.partitions_max {

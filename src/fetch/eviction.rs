@@ -141,3 +141,178 @@ impl EvictionOrder {
         Some((id, reason))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    const THRESHOLD: i64 = 100;
+
+    #[derive(Clone, Copy)]
+    struct Live {
+        is_privileged: bool,
+        created: Monotonic,
+        last_used: Monotonic,
+        /// `None` until it is first touched.
+        size: Option<u32>,
+    }
+
+    impl Live {
+        fn is_senior(&self) -> bool {
+            self.last_used.millis_since(self.created) > THRESHOLD
+        }
+    }
+
+    /// Kafka's three sorted maps, kept as its cache keeps them.
+    #[derive(Default)]
+    struct Plain {
+        sessions: BTreeMap<i32, Live>,
+        last_used: BTreeSet<(Monotonic, i32)>,
+        by_all: BTreeSet<Worth>,
+        by_privileged: BTreeSet<Worth>,
+    }
+
+    impl Plain {
+        fn insert(&mut self, id: i32, is_privileged: bool, size: u32, now: Monotonic) {
+            let live = Live { is_privileged, created: now, last_used: now, size: None };
+            self.sessions.insert(id, live);
+            self.touch(id, size, now);
+        }
+
+        fn unlist(&mut self, id: i32) {
+            let live = self.sessions[&id];
+            self.last_used.remove(&(live.last_used, id));
+            if let Some(size) = live.size {
+                self.by_all.remove(&(live.is_privileged, size, id));
+                self.by_privileged.remove(&(live.is_privileged, size, id));
+            }
+        }
+
+        fn touch(&mut self, id: i32, size: u32, now: Monotonic) {
+            self.unlist(id);
+            let mut live = self.sessions[&id];
+            (live.last_used, live.size) = (now, Some(size));
+            self.sessions.insert(id, live);
+            self.last_used.insert((now, id));
+            if !live.is_privileged || live.is_senior() {
+                self.by_privileged.insert((live.is_privileged, size, id));
+            }
+            if live.is_senior() {
+                self.by_all.insert((live.is_privileged, size, id));
+            }
+        }
+
+        fn remove(&mut self, id: i32) {
+            self.unlist(id);
+            self.sessions.remove(&id);
+        }
+
+        fn victim(&self, is_privileged: bool, size: u32, now: Monotonic) -> Option<i32> {
+            let &(used, id) = self.last_used.first()?;
+            if now.millis_since(used) > THRESHOLD {
+                return Some(id);
+            }
+            let map = if is_privileged { &self.by_privileged } else { &self.by_all };
+            let &least = map.first()?;
+            ((is_privileged, size, 0) >= least).then_some(least.2)
+        }
+    }
+
+    /// As a shard asks.
+    fn victim(
+        order: &mut EvictionOrder,
+        standings: &mut BTreeMap<i32, Standing>,
+        plain: &Plain,
+        (is_privileged, size, now): (bool, u32, Monotonic),
+    ) -> Option<i32> {
+        while let Some((used, id)) = order.stale(now) {
+            let last_used = plain.sessions[&id].last_used;
+            if used == last_used {
+                return Some(id);
+            }
+            order.renew(id, standings.get_mut(&id).unwrap(), last_used);
+        }
+        order.displaced(is_privileged, size).map(|(id, _)| id)
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Operation {
+        Create { is_privileged: bool, size: u32 },
+        Touch { which: usize, size: Option<u32> },
+        Remove { which: usize },
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            3 => (any::<bool>(), 0_u32..4)
+                .prop_map(|(is_privileged, size)| Operation::Create { is_privileged, size }),
+            6 => (any::<usize>(), proptest::option::of(0_u32..4))
+                .prop_map(|(which, size)| Operation::Touch { which, size }),
+            1 => any::<usize>().prop_map(|which| Operation::Remove { which }),
+        ]
+    }
+
+    /// The next time, given this one: a clock stands still, goes on, goes back, and jumps.
+    fn clock() -> impl Strategy<Value = (bool, i64)> {
+        prop_oneof![
+            2 => Just((false, 0)),
+            4 => (0_i64..120).prop_map(|step| (false, step)),
+            1 => (-250_i64..0).prop_map(|step| (false, step)),
+            1 => prop_oneof![Just((true, i64::MIN)), Just((true, 0)), Just((true, i64::MAX))],
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn the_lazy_order_evicts_whom_three_sorted_maps_evict(
+            operations in proptest::collection::vec((clock(), operation()), 1..80),
+        ) {
+            let mut order = EvictionOrder::new(THRESHOLD);
+            let mut standings = BTreeMap::new();
+            let mut plain = Plain::default();
+            let mut now = Monotonic::from_millis(0);
+            let mut next_id = 1;
+            for ((is_jump, step), operation) in operations {
+                now = if is_jump { Monotonic::from_millis(step) } else { now.saturating_add(step) };
+                let nth = |plain: &Plain, which: usize| {
+                    let ids = plain.sessions.keys();
+                    let id = ids.len().checked_sub(1).and_then(|last| ids.copied().nth(which % (last + 1)));
+                    id.unwrap_or(0)
+                };
+                match operation {
+                    Operation::Create { is_privileged, size } => {
+                        let asked = (is_privileged, size, now);
+                        let due = plain.victim(is_privileged, size, now);
+                        prop_assert_eq!(victim(&mut order, &mut standings, &plain, asked), due);
+                        if let Some(id) = due {
+                            plain.remove(id);
+                            order.remove(id, standings.remove(&id).unwrap());
+                        }
+                        plain.insert(next_id, is_privileged, size, now);
+                        standings.insert(next_id, order.insert(next_id, is_privileged, size, now, now));
+                        next_id += 1;
+                    }
+                    Operation::Touch { which, size } => {
+                        let id = nth(&plain, which);
+                        let Some(live) = plain.sessions.get(&id).copied() else { continue };
+                        let size = size.or(live.size).unwrap();
+                        plain.touch(id, size, now);
+                        order.touch(id, standings.get_mut(&id).unwrap(), size, live.created, now);
+                    }
+                    Operation::Remove { which } => {
+                        let id = nth(&plain, which);
+                        if let Some(standing) = standings.remove(&id) {
+                            plain.remove(id);
+                            order.remove(id, standing);
+                        }
+                    }
+                }
+                prop_assert_eq!(&order.by_all, &plain.by_all);
+                prop_assert_eq!(&order.by_privileged, &plain.by_privileged);
+                prop_assert_eq!(order.by_use.len(), plain.last_used.len());
+            }
+        }
+    }
+}

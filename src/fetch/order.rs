@@ -105,3 +105,51 @@ impl Order {
         self.slots.get(self.head..).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn slots_keep_their_order_through_holes_and_packing(
+            first: u32,
+            operations in proptest::collection::vec((0_u8..8, any::<usize>()), 1..200),
+        ) {
+            let mut order = Order { slots: VecDeque::new(), first };
+            let mut places = BTreeMap::new();
+            let mut plain: Vec<u32> = Vec::new();
+            for (next, (operation, which)) in (0_u32..).zip(operations) {
+                let at = which.checked_rem(plain.len());
+                match (operation, at) {
+                    (0..3, _) => {
+                        plain.push(next);
+                        prop_assert_eq!(order.end(), order.push(Slot(next)));
+                        places.insert(next, order.end().wrapping_sub(1));
+                    }
+                    (3..5, Some(at)) => {
+                        order.remove(places.remove(&plain.remove(at)).unwrap());
+                    }
+                    (5..7, Some(at)) => {
+                        let slot = plain.remove(at);
+                        plain.push(slot);
+                        let place = order.push(Slot(slot));
+                        order.remove(places.insert(slot, place).unwrap());
+                    }
+                    _ if order.is_sparse(plain.len()) => order.pack(|slot, place| {
+                        places.insert(slot.0, place);
+                    }),
+                    _ => {}
+                }
+                let slots: Vec<u32> = order.iter().map(|slot| slot.0).collect();
+                prop_assert_eq!(&slots, &plain);
+                prop_assert!(plain.is_sorted_by_key(|slot| order.rank(places[slot])));
+                let holes = order.slots.len() - plain.len();
+                prop_assert_eq!(order.is(plain.iter().map(|&slot| Slot(slot))), holes == 0);
+            }
+        }
+    }
+}

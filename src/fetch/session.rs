@@ -98,9 +98,9 @@ impl Session {
             return;
         };
         changes.observe(marked_all);
-        changes.begin_commit(&mut self.table);
+        let may_be_quiet = changes.begin_commit(&mut self.table);
         answer(&mut self.table, reads, |entry, read| {
-            let is_quiet = retention(entry.reported(), read).is_none();
+            let is_quiet = may_be_quiet && retention(entry.reported(), read).is_none();
             if is_quiet && !entry.is_changed_since_visit() {
                 entry.set_unchanged();
             }

@@ -60,6 +60,21 @@ struct Place {
     session: Option<Session>,
 }
 
+impl Place {
+    /// Whether the session here waits for the answer that this is the ticket of.
+    ///
+    /// A ticket may be of the cache that this one's state was exported from: it is a request's that
+    /// was accepted there, and that no session here waits for.
+    fn is_of(&self, ticket: &Ticket) -> bool {
+        self.generation == ticket.generation
+            && self.session.as_ref().is_some_and(|session| {
+                session.is_waiting
+                    && session.id == ticket.session_id
+                    && session.epoch == ticket.epoch
+            })
+    }
+}
+
 /// Why a session was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Removal {
@@ -145,8 +160,7 @@ impl FetchShard {
     }
 
     /// Accepts or refuses an incremental request of this shard, which has that number in its cache.
-    /// `cached_elsewhere` counts the partitions in
-    /// other shards.
+    /// `cached_elsewhere` counts the partitions in other shards.
     pub(super) fn begin(
         &mut self,
         shard: u32,
@@ -230,9 +244,6 @@ impl FetchShard {
             let detached = self.detached.find(ticket);
             return detached.map_or_else(Visit::nothing, |it| Visit::all(&it.table));
         };
-        if session.epoch != ticket.epoch {
-            return Visit::nothing();
-        }
         match &mut session.changes {
             Some(changes) => {
                 changes.observe(self.marked_all);
@@ -243,13 +254,11 @@ impl FetchShard {
         }
     }
 
-    /// The table that an accepted request is answered from, if its epoch is still the last.
+    /// The table that an accepted request is answered from, if no later one was accepted.
     pub(super) fn table(&self, ticket: &Ticket) -> Option<&PartitionTable> {
         let place = self.places.get(ticket.place as usize)?;
         match &place.session {
-            Some(session) if place.generation == ticket.generation => {
-                (session.epoch == ticket.epoch).then_some(&*session.table)
-            }
+            Some(session) if place.is_of(ticket) => Some(&session.table),
             _ => self.detached.find(ticket).map(|it| &*it.table),
         }
     }
@@ -273,11 +282,10 @@ impl FetchShard {
     /// Answers an accepted request.
     pub(super) fn finish(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
         if let Some(session) = ticketed(&mut self.places, ticket) {
-            if session.epoch == ticket.epoch {
-                session.answer(reads, self.marked_all);
-                return FetchAnswer::new(ErrorCode::None, ticket.session_id);
-            }
-        } else if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
+            session.answer(reads, self.marked_all);
+            return FetchAnswer::new(ErrorCode::None, ticket.session_id);
+        }
+        if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
             answer(&mut table, reads, |_, _| {});
             return FetchAnswer::new(ErrorCode::None, ticket.session_id);
         }
@@ -290,9 +298,8 @@ impl FetchShard {
     /// Answers an accepted request with nothing but a delay.
     pub(super) fn throttle(&mut self, ticket: &Ticket) -> FetchAnswer {
         let is_current = if let Some(session) = ticketed(&mut self.places, ticket) {
-            let is_current = session.epoch == ticket.epoch;
-            session.is_waiting &= !is_current;
-            is_current
+            session.is_waiting = false;
+            true
         } else {
             self.detached.take(ticket).is_some()
         };
@@ -444,7 +451,7 @@ impl FetchShard {
         let range = NonZeroU32::new(end.checked_sub(first)?.try_into().ok()?)?;
         let mut id = first;
         for _ in 0..DRAWS {
-            id = first.checked_add_unsigned(random.below(range))?;
+            id = first.saturating_add_unsigned(random.below(range));
             if (first..end).contains(&id) && self.place_of(id).is_none() {
                 return Some(id);
             }
@@ -483,6 +490,7 @@ impl FetchShard {
             self.detached.push(Detached {
                 place,
                 generation,
+                session_id: session.id,
                 epoch: session.epoch,
                 table: session.table,
             });
@@ -598,10 +606,10 @@ impl FetchShard {
     }
 }
 
-/// The session of a ticket, if it still lives.
+/// The session of a ticket, if it still lives and waits for this answer.
 fn ticketed<'a>(places: &'a mut [Place], ticket: &Ticket) -> Option<&'a mut Session> {
     let place = places.get_mut(ticket.place as usize)?;
-    if place.generation == ticket.generation { place.session.as_mut() } else { None }
+    if place.is_of(ticket) { place.session.as_mut() } else { None }
 }
 
 fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change) -> Option<Marked> {
@@ -610,11 +618,72 @@ fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change)
         return None;
     }
     let slot = session.table.find_in_topic(watcher.topic, partition)?;
-    let quiet_at = changes.mark(slot, session.table.entry_mut(slot)?);
+    let entry = session.table.entry_mut(slot)?;
+    // Where one id is two topics, with a name and without, the partition is heard of under its own.
+    if entry.topic() != watcher.topic {
+        return None;
+    }
+    let quiet_at = changes.mark(slot, entry);
     Some(Marked {
         session_id: session.id,
         fetcher: session.fetcher,
         quiet_at,
         is_waiting: session.is_waiting,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::boxed::Box;
+
+    /// Draws one number, whatever it is asked for.
+    struct Stuck(u32);
+
+    impl Random for Stuck {
+        fn below(&mut self, _: NonZeroU32) -> u32 {
+            self.0
+        }
+    }
+
+    fn create(shard: &mut FetchShard, draw: u32, now: i64) -> (i32, Option<i32>) {
+        let table = Box::new(PartitionTable::new(true, 0, 0, 0));
+        let (fetcher, profile) = (FetcherKind::Consumer, crate::fetch::Profile::default());
+        let full = FullFetch { table, fetcher, profile, principal: 0 };
+        let now = Monotonic::from_millis(now);
+        let (id, evicted) = shard.create(full, &mut Stuck(draw), now);
+        (id, evicted.map(|it| it.session_id))
+    }
+
+    /// A shard that issues the ids 5, 6 and 7.
+    fn shard(capacity: u32) -> FetchShard {
+        let config = CacheConfig::default().with_shards(1);
+        let config = config.and_then(|it| it.with_slots(capacity)).unwrap();
+        FetchShard::new(&config, (5, 8))
+    }
+
+    #[test]
+    fn a_shard_whose_ids_are_all_in_use_refuses() {
+        for draw in [0, 1, 2, 3, u32::MAX] {
+            let mut shard = shard(10);
+            let mut ids: Vec<i32> = (0..3).map(|_| create(&mut shard, draw, 0).0).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, [5, 6, 7], "{draw}");
+            assert_eq!(create(&mut shard, draw, 0), (0, None));
+            assert_eq!((shard.len(), shard.counters().refused), (3, 1));
+            shard.close(6);
+            assert_eq!(create(&mut shard, draw, 0), (6, None));
+        }
+    }
+
+    #[test]
+    fn an_evicted_id_can_be_issued_at_once() {
+        let mut shard = shard(3);
+        for _ in 0..3 {
+            create(&mut shard, 0, 0);
+        }
+        assert_eq!(create(&mut shard, 0, 120_000), (0, None));
+        assert_eq!(create(&mut shard, 0, 120_001), (5, Some(5)));
+        assert_eq!(shard.len(), 3);
+    }
 }

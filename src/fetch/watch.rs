@@ -159,3 +159,98 @@ impl WatchKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::{BTreeMap, BTreeSet};
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Operation {
+        /// Lists a topic of a session.
+        Insert {
+            key: u8,
+            session: u32,
+        },
+        Cover {
+            which: usize,
+            partition: i32,
+        },
+        Remove {
+            which: usize,
+        },
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            (0_u8..6, 0_u32..4).prop_map(|(key, session)| Operation::Insert { key, session }),
+            (any::<usize>(), -2_i32..70)
+                .prop_map(|(which, partition)| Operation::Cover { which, partition }),
+            any::<usize>().prop_map(|which| Operation::Remove { which }),
+        ]
+    }
+
+    /// Three ids and three names.
+    fn key(number: u8) -> WatchKey {
+        match number {
+            0..3 => WatchKey::Id(TopicId::from_u128(number.into())),
+            _ => WatchKey::Name(TopicName::from(["foo", "bar", ""][usize::from(number) - 3])),
+        }
+    }
+
+    /// What is listed: by session and topic, its key, its place, and what it covers.
+    type Listed = BTreeMap<(u32, u32), (u8, (u32, u32), BTreeSet<i32>)>;
+
+    fn nth(listed: &Listed, which: usize) -> Option<(u32, u32)> {
+        let at = which.checked_rem(listed.len())?;
+        listed.keys().copied().nth(at)
+    }
+
+    proptest! {
+        #[test]
+        fn a_mark_finds_each_topic_that_covers_its_partition_once(
+            operations in proptest::collection::vec(operation(), 1..80),
+        ) {
+            let mut index = WatchIndex::new(7);
+            let mut listed = Listed::new();
+            for (topic, operation) in (0..).zip(operations) {
+                match operation {
+                    Operation::Insert { key: number, session } => {
+                        let place = index.insert(key(number), session, topic);
+                        listed.insert((session, topic), (number, place, BTreeSet::new()));
+                    }
+                    Operation::Cover { which, partition } => {
+                        let Some(at) = nth(&listed, which) else { continue };
+                        let (_, place, covered) = listed.get_mut(&at).unwrap();
+                        index.cover(*place, partition);
+                        covered.insert(partition);
+                    }
+                    Operation::Remove { which } => {
+                        let Some(at) = nth(&listed, which) else { continue };
+                        let (_, place, _) = listed.remove(&at).unwrap();
+                        if let Some(moved) = index.remove(place) {
+                            listed.get_mut(&(moved.session, moved.topic)).unwrap().1 = place;
+                        }
+                    }
+                }
+                for (number, partition) in (0..6).flat_map(|key| [(key, 0), (key, 3), (key, -1), (key, 64)]) {
+                    let (id, name) = match key(number) {
+                        WatchKey::Id(id) => (id, TopicName::from("none")),
+                        WatchKey::Name(name) => (TopicId::from_u128(99), name),
+                    };
+                    let sought = Sought::new(id, &name, partition, 7);
+                    let found = index.watchers(&sought).map(|it| (it.session, it.topic));
+                    let found: Vec<_> = found.collect();
+                    let distinct: BTreeSet<_> = found.iter().copied().collect();
+                    prop_assert_eq!(found.len(), distinct.len());
+                    for (at, (key, _, covered)) in &listed {
+                        let may_cover = covered.iter().any(|it| it & 63 == partition & 63);
+                        prop_assert_eq!(distinct.contains(at), *key == number && may_cover);
+                    }
+                    prop_assert!(distinct.iter().all(|at| listed.contains_key(at)));
+                }
+            }
+        }
+    }
+}
