@@ -185,7 +185,7 @@ impl FetchShard {
         if session.table.has_nameless_topics() {
             session.table.resolve(names);
         }
-        session.accept(request.profile, now);
+        session.accept(request, now);
         let &mut Session { id, epoch, created, cached_size: size, .. } = session;
         self.partitions = self.partitions + u64::from(size) - u64::from(old_size);
         self.order.touch(id, &mut session.standing, size, created, now);
@@ -373,6 +373,7 @@ impl FetchShard {
             epoch: 1,
             fetcher,
             principal,
+            asked_by: fetcher,
             profile,
             created: now,
             last_used: now,
@@ -436,6 +437,7 @@ impl FetchShard {
             epoch: state.epoch,
             fetcher,
             principal,
+            asked_by: fetcher,
             profile: state.profile,
             created,
             last_used,
@@ -611,14 +613,14 @@ impl FetchShard {
 
 fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change) -> Option<Marked> {
     let changes = session.changes.as_mut()?;
-    if !change.concerns(session.fetcher, session.profile) {
+    if !change.concerns(session.asked_by, session.profile) {
         return None;
     }
     let slot = session.table.find_in_topic(watcher.topic, partition)?;
     let quiet_at = changes.mark(slot, session.table.entry_mut(slot)?);
     Some(Marked {
         session_id: session.id,
-        fetcher: session.fetcher,
+        fetcher: session.asked_by,
         quiet_at,
         is_waiting: session.is_waiting,
     })
