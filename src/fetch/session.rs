@@ -108,10 +108,10 @@ impl Session {
         answer(&mut self.table, reads, |entry, read| {
             let is_quiet = retention(entry.reported(), read).is_none();
             if is_quiet && !entry.is_changed_since_visit() {
-                entry.set_unchanged();
+                entry.set_settled();
             }
         });
-        changes.end_commit(&mut self.table, self.last_used);
+        changes.end_commit(&mut self.table);
     }
 }
 

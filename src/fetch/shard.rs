@@ -20,14 +20,14 @@ use super::session::{Session, answer, response_size};
 use super::size::ResponseSize;
 use super::state::{SessionState, StateError};
 use super::table::{PartitionTable, TableDelta, as_number};
-use super::topics::UNWATCHED;
+use super::topics::{Key, UNWATCHED};
 use super::visit::Visit;
 use super::watch::{Sought, WatchIndex, WatchKey, Watcher};
 use crate::error_code::ErrorCode;
 use crate::metadata::TopicNames;
 use crate::random::Random;
 use crate::time::Monotonic;
-use crate::topic::TopicName;
+use crate::topic::{TopicId, TopicName};
 
 /// An independent slice of the session cache, with its own capacity, order of eviction and range
 /// of session ids (KAFKA-9401).
@@ -603,6 +603,22 @@ impl FetchShard {
                 on_marked(marked);
             }
         }
+    }
+
+    /// When a partition that is not marked was last known to be quiet.
+    pub(super) fn quiet_at(
+        &self,
+        session_id: i32,
+        topic_id: TopicId,
+        topic: &str,
+        partition: i32,
+    ) -> Option<Monotonic> {
+        let session = self.session(self.place_of(session_id)?)?;
+        let table = &session.table;
+        let topic = table.find_topic(Key::new(table.uses_topic_ids(), topic_id, topic))?;
+        let entry = table.entry(table.find_in_topic(topic, partition)?)?;
+        let changes = session.changes.as_ref()?;
+        if entry.is_listed() { None } else { changes.quiet_at() }
     }
 
     /// Makes every session visit all of its partitions once.
