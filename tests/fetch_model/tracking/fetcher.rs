@@ -4,8 +4,8 @@ use super::log::FOLLOWERS;
 use super::read::Who;
 use super::world::{Event, PARTITIONS, TOPICS, World, event};
 use crate::request::Key;
-use kafka_coordination::fetch::{FetchMetadata, FetchParams, FetcherKind, Profile};
 use kafka_coordination::TopicId;
+use kafka_coordination::fetch::{FetchMetadata, FetchParams, FetcherKind, Profile};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -105,10 +105,9 @@ impl Fetcher {
     /// Reads another way from now on.
     pub(crate) fn renew(&mut self, world: &World, how: u8) {
         self.who = match self.who {
-            Who::Follower { broker, .. } => Who::Follower {
-                broker,
-                broker_epoch: world.broker_epochs[&broker],
-            },
+            Who::Follower { broker, .. } => {
+                Who::Follower { broker, broker_epoch: world.broker_epochs[&broker] }
+            }
             Who::Consumer { .. } => Who::Consumer {
                 read_committed: how & 1 != 0,
                 rack: [None, Some(0), Some(1), Some(0)][usize::from(how >> 1 & 3)],
@@ -209,7 +208,8 @@ pub(crate) fn offset(world: &World, fetcher: &Fetcher, key: &Key, plan: OffsetPl
 }
 
 pub(crate) fn operations(length: usize) -> impl Strategy<Value = Vec<(i64, Operation)>> {
-    let end = || prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)];
+    let end =
+        || prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)];
     let operation = prop_oneof![
         8 => fetch().prop_map(Operation::Fetch),
         6 => event().prop_map(Operation::Event),

@@ -32,10 +32,6 @@ impl Progress {
 
     /// Of a replica that starts to follow: one in sync counts as caught up.
     pub(crate) const fn reset(is_in_sync: bool, now: i64) -> Self {
-        Self {
-            last_fetch: 0,
-            last_caught_up: if is_in_sync { now } else { 0 },
-            last_end: -1,
-        }
+        Self { last_fetch: 0, last_caught_up: if is_in_sync { now } else { 0 }, last_end: -1 }
     }
 }

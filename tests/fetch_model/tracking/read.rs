@@ -10,15 +10,8 @@ use kafka_coordination::ErrorCode;
 /// What a fetch depends on, beside its partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
-    Follower {
-        broker: i32,
-        broker_epoch: u64,
-    },
-    Consumer {
-        read_committed: bool,
-        rack: Option<u8>,
-        principal: u8,
-    },
+    Follower { broker: i32, broker_epoch: u64 },
+    Consumer { read_committed: bool, rack: Option<u8>, principal: u8 },
 }
 
 /// Why a partition has to be visited again though nothing changes: the host's part of it.
@@ -84,13 +77,7 @@ impl Pass {
         pass
     }
 
-    fn read(
-        &mut self,
-        world: &World,
-        who: Who,
-        visited: Visited,
-        budget: &mut Budget,
-    ) -> Outcome {
+    fn read(&mut self, world: &World, who: Who, visited: Visited, budget: &mut Budget) -> Outcome {
         let mut outcome = Outcome {
             reading: Reading::failed(ErrorCode::None),
             revisit: Revisit::default(),
