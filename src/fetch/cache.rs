@@ -281,6 +281,27 @@ impl FetchCache {
         self.shards.iter_mut().for_each(FetchShard::mark_all);
     }
 
+    /// When the last request of a session was accepted in whose time this partition had nothing to
+    /// answer, so that it was not visited: `None` if it is to be visited, or not there.
+    ///
+    /// A follower was caught up on it at that time, while the host has recorded at best an earlier
+    /// one. A host that judges followers by their lag asks for it at that moment, and before it is
+    /// lost: for what a follower's request lists, removes or closes, before [`begin`](Self::begin);
+    /// and for each partition that it is shown by a [`visit`](Self::visit), which may show all.
+    /// When a [`mark`](Self::mark) ends such a time, it tells of it.
+    ///
+    /// O(1).
+    pub fn quiet_at(
+        &self,
+        session_id: i32,
+        topic_id: TopicId,
+        topic: &str,
+        partition: i32,
+    ) -> Option<Monotonic> {
+        let shard = self.shards.get(self.index_of(session_id)?)?;
+        shard.quiet_at(session_id, topic_id, topic, partition)
+    }
+
     /// Everything that the cache remembers between fetches. O(cached partitions).
     ///
     /// Contexts that are open stay with this cache: another one that enters the state answers them

@@ -73,14 +73,16 @@ pub struct Marked {
 /// The partitions of a session that its next answer may have to carry.
 #[derive(Clone, Debug)]
 pub(super) struct Changes {
-    /// Slots, each once: those whose entry is flagged as changed. In the order of the session
-    /// after [`begin_visit`](Self::begin_visit). Some may have been removed from the session since.
+    /// Slots, each once: those whose entry is flagged as listed. Those of changed entries, and in
+    /// the order of the session, after [`begin_visit`](Self::begin_visit). Some may have been
+    /// removed from the session since.
     slots: Vec<u32>,
     /// All partitions are to be visited, listed or not.
     all: bool,
     /// That was so, or became so again, after the last visit.
     all_since_visit: bool,
-    /// When a request was last accepted in whose time every entry that is not flagged was quiet.
+    /// When a request was last accepted in whose time every entry that is not listed was quiet and
+    /// not visited.
     quiet_at: Option<Monotonic>,
     /// How many times all sessions had been marked when this one last looked.
     marked_all: u64,
@@ -133,7 +135,7 @@ impl Changes {
 
     /// Marks one entry; answers when it was last known to be quiet, if it was so until now.
     pub(super) fn mark(&mut self, slot: Slot, entry: &mut Entry) -> Option<Monotonic> {
-        let was_listed = entry.is_changed();
+        let was_listed = entry.is_listed();
         entry.set_changed();
         if was_listed {
             return None;
@@ -149,7 +151,7 @@ impl Changes {
         let mut last = 0;
         self.slots.retain(|&slot| {
             let Some(entry) = table.entries_mut().get_mut(slot as usize) else { return false };
-            if !entry.is_live() {
+            if !entry.is_live() || !entry.is_changed() {
                 entry.set_unchanged();
                 return false;
             }
@@ -187,25 +189,21 @@ impl Changes {
         true
     }
 
-    /// After an answer was generated and quiet entries were unflagged.
-    pub(super) fn end_commit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {
-        if self.all_since_visit {
+    /// After an answer was generated and quiet entries were settled.
+    pub(super) fn end_commit(&mut self, table: &mut PartitionTable) {
+        if !self.all || self.all_since_visit {
             return;
         }
-        self.quiet_at = Some(accepted);
-        let entries = table.entries_mut();
-        if self.all {
-            self.all = false;
-            self.slots.clear();
-            for (slot, entry) in entries.iter_mut().enumerate() {
-                if !entry.is_live() {
-                    entry.set_unchanged();
-                } else if entry.is_changed() {
-                    self.slots.push(as_number(slot));
-                }
+        self.all = false;
+        // All have been visited, and none was quiet without that.
+        self.quiet_at = None;
+        self.slots.clear();
+        for (slot, entry) in table.entries_mut().iter_mut().enumerate() {
+            if entry.is_live() && entry.is_changed() {
+                self.slots.push(as_number(slot));
+            } else {
+                entry.set_unchanged();
             }
-        } else {
-            self.slots.retain(|&slot| entries.get(slot as usize).is_some_and(Entry::is_changed));
         }
     }
 }

@@ -11,10 +11,11 @@ const NO_EPOCH: i32 = -1;
 /// The topic number of an entry that is on the free list.
 const FREE: u32 = TOPIC_MASK;
 const TOPIC_MASK: u32 = (1 << 30) - 1;
-/// The entry is in its session's list of changed partitions.
+/// The session's next fetch visits the entry.
 const CHANGED: u32 = 1 << 30;
-/// The entry was marked after the visit that the next answer will report on.
-const CHANGED_SINCE_VISIT: u32 = 1 << 31;
+/// If it is changed, it was so after the visit that the next answer will report on. If not, the
+/// last answer left it quiet, and no request was accepted since.
+const SINCE_LAST: u32 = 1 << 31;
 
 /// One cached partition: 56 bytes, the name elsewhere.
 #[derive(Clone, Debug)]
@@ -101,11 +102,17 @@ impl Entry {
     }
 
     pub(super) const fn is_changed_since_visit(&self) -> bool {
-        self.topic & CHANGED_SINCE_VISIT != 0
+        self.topic & (CHANGED | SINCE_LAST) == CHANGED | SINCE_LAST
+    }
+
+    /// Whether the entry is in its session's list of changed partitions: it is, or it was until
+    /// the last answer.
+    pub(super) const fn is_listed(&self) -> bool {
+        self.topic & (CHANGED | SINCE_LAST) != 0
     }
 
     pub(super) const fn set_changed(&mut self) {
-        self.topic |= CHANGED | CHANGED_SINCE_VISIT;
+        self.topic |= CHANGED | SINCE_LAST;
     }
 
     /// Keeps the entry in the list of changed partitions without calling it newly changed.
@@ -114,11 +121,18 @@ impl Entry {
     }
 
     pub(super) const fn set_visited(&mut self) {
-        self.topic &= !CHANGED_SINCE_VISIT;
+        self.topic &= !SINCE_LAST;
+    }
+
+    /// Takes note that an answer left a changed entry quiet.
+    pub(super) const fn set_settled(&mut self) {
+        if self.is_changed() {
+            self.topic = self.topic & !CHANGED | SINCE_LAST;
+        }
     }
 
     pub(super) const fn set_unchanged(&mut self) {
-        self.topic &= !(CHANGED | CHANGED_SINCE_VISIT);
+        self.topic &= !(CHANGED | SINCE_LAST);
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Session {
     /// Who created it; a follower's sessions are privileged.
     pub(super) fetcher: FetcherKind,
     pub(super) principal: u64,
+    /// Who sent its last request. A session is bound to nothing but its id.
+    pub(super) asked_by: FetcherKind,
     /// The profile of its last request.
     pub(super) profile: Profile,
     pub(super) created: Monotonic,
@@ -70,17 +72,20 @@ impl Session {
             profile: self.profile,
             created: self.created,
             last_used: self.last_used,
-            visits_all: changes.is_none_or(|changes| changes.is_all(marked_all)),
+            // Whom the quiet was kept for is not exported: it starts anew.
+            visits_all: self.asked_by != self.fetcher
+                || changes.is_none_or(|changes| changes.is_all(marked_all)),
             quiet_at: changes.and_then(Changes::quiet_at),
             partitions: self.table.states().collect(),
         }
     }
 
     /// Takes note of an accepted request.
-    pub(super) fn accept(&mut self, profile: Profile, now: Monotonic) {
+    pub(super) fn accept(&mut self, request: &FetchRequest<'_>, now: Monotonic) {
         self.last_used = now;
-        if self.profile != profile {
-            self.profile = profile;
+        if (self.asked_by, self.profile) != (request.fetcher, request.profile) {
+            self.asked_by = request.fetcher;
+            self.profile = request.profile;
             if let Some(changes) = &mut self.changes {
                 changes.mark_all();
             }
@@ -102,10 +107,10 @@ impl Session {
         answer(&mut self.table, reads, |entry, read| {
             let is_quiet = may_be_quiet && retention(entry.reported(), read).is_none();
             if is_quiet && !entry.is_changed_since_visit() {
-                entry.set_unchanged();
+                entry.set_settled();
             }
         });
-        changes.end_commit(&mut self.table, self.last_used);
+        changes.end_commit(&mut self.table);
     }
 }
 

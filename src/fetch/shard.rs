@@ -20,14 +20,14 @@ use super::session::{Session, answer, response_size};
 use super::size::ResponseSize;
 use super::state::{SessionState, StateError};
 use super::table::{PartitionTable, TableDelta, as_number};
-use super::topics::UNWATCHED;
+use super::topics::{Key, UNWATCHED};
 use super::visit::Visit;
 use super::watch::{Sought, WatchIndex, WatchKey, Watcher};
 use crate::error_code::ErrorCode;
 use crate::metadata::TopicNames;
 use crate::random::Random;
 use crate::time::Monotonic;
-use crate::topic::TopicName;
+use crate::topic::{TopicId, TopicName};
 
 /// An independent slice of the session cache, with its own capacity, order of eviction and range
 /// of session ids (KAFKA-9401).
@@ -193,7 +193,7 @@ impl FetchShard {
         if session.table.has_nameless_topics() {
             session.table.resolve(names);
         }
-        session.accept(request.profile, now);
+        session.accept(request, now);
         let &mut Session { id, epoch, created, cached_size: size, .. } = session;
         self.partitions = self.partitions + u64::from(size) - u64::from(old_size);
         self.order.touch(id, &mut session.standing, size, created, now);
@@ -369,6 +369,7 @@ impl FetchShard {
             epoch: 1,
             fetcher,
             principal,
+            asked_by: fetcher,
             profile,
             created: now,
             last_used: now,
@@ -432,6 +433,7 @@ impl FetchShard {
             epoch: state.epoch,
             fetcher,
             principal,
+            asked_by: fetcher,
             profile: state.profile,
             created,
             last_used,
@@ -600,6 +602,22 @@ impl FetchShard {
         }
     }
 
+    /// When a partition that is not marked was last known to be quiet.
+    pub(super) fn quiet_at(
+        &self,
+        session_id: i32,
+        topic_id: TopicId,
+        topic: &str,
+        partition: i32,
+    ) -> Option<Monotonic> {
+        let session = self.session(self.place_of(session_id)?)?;
+        let table = &session.table;
+        let topic = table.find_topic(Key::new(table.uses_topic_ids(), topic_id, topic))?;
+        let entry = table.entry(table.find_in_topic(topic, partition)?)?;
+        let changes = session.changes.as_ref()?;
+        if entry.is_listed() { None } else { changes.quiet_at() }
+    }
+
     /// Makes every session visit all of its partitions once.
     pub(super) const fn mark_all(&mut self) {
         self.marked_all = self.marked_all.wrapping_add(1);
@@ -614,7 +632,7 @@ fn ticketed<'a>(places: &'a mut [Place], ticket: &Ticket) -> Option<&'a mut Sess
 
 fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change) -> Option<Marked> {
     let changes = session.changes.as_mut()?;
-    if !change.concerns(session.fetcher, session.profile) {
+    if !change.concerns(session.asked_by, session.profile) {
         return None;
     }
     let slot = session.table.find_in_topic(watcher.topic, partition)?;
@@ -626,7 +644,7 @@ fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change)
     let quiet_at = changes.mark(slot, entry);
     Some(Marked {
         session_id: session.id,
-        fetcher: session.fetcher,
+        fetcher: session.asked_by,
         quiet_at,
         is_waiting: session.is_waiting,
     })

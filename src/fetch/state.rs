@@ -47,8 +47,8 @@ pub struct SessionState {
     /// Whether the next fetch visits every partition, changed or not. Of meaning under change
     /// tracking.
     pub visits_all: bool,
-    /// When a request was last accepted in whose time every partition that is not changed had
-    /// nothing to answer, if one was.
+    /// When a request was last accepted in whose time every partition had nothing to answer that
+    /// is not changed, or was not until the last answer; `None` if there is no such time.
     pub quiet_at: Option<Monotonic>,
     /// The partitions in the order of the session.
     pub partitions: Vec<PartitionState>,

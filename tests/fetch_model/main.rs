@@ -22,4 +22,5 @@ mod operation;
 mod reading;
 mod request;
 mod settings;
+mod tracking;
 mod universe;

@@ -5,6 +5,7 @@ use kafka_coordination::fetch::{
     FetchCache, FetchContext, FetchMetadata, FetchParams, FetchRequest, FetcherKind,
     ForgottenTopic, PartitionRequest, Profile, RequestTopic,
 };
+use kafka_coordination::metadata::TopicNames;
 use kafka_coordination::{Monotonic, TopicId};
 
 /// A partition as requests name it: by id or by name, whichever the version uses.
@@ -44,6 +45,16 @@ impl Request {
 
     /// Gives it to a cache. Adjacent partitions of a topic share an element, as on the wire.
     pub(crate) fn begin(&self, cache: &mut FetchCache, now: Monotonic) -> FetchContext {
+        self.begin_with(cache, &|id| look_up(&self.names, id), now)
+    }
+
+    /// The same, with names from elsewhere.
+    pub(crate) fn begin_with(
+        &self,
+        cache: &mut FetchCache,
+        names: &impl TopicNames,
+        now: Monotonic,
+    ) -> FetchContext {
         let partition = |(key, params): &(Key, FetchParams)| PartitionRequest {
             partition: key.partition,
             params: *params,
@@ -80,6 +91,6 @@ impl Request {
             topics: &topics,
             forgotten: &forgotten,
         };
-        cache.begin(&request, &|id| look_up(&self.names, id), now)
+        cache.begin(&request, names, now)
     }
 }
