@@ -1,0 +1,66 @@
+"""The example broker: built once, one process a scenario, its counters read while clients are connected."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from process import Died, Process
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def build():
+    """Builds the broker and returns the path of the program."""
+    command = ["cargo", "build", "--release", "--example", "broker", "--features", "wire", "--message-format=json"]
+    output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True, timeout=1800).stdout
+    for message in map(json.loads, output.splitlines()):
+        if message.get("executable") and message["target"]["name"] == "broker":
+            return Path(message["executable"])
+    raise RuntimeError("cargo built no broker")
+
+
+class Broker:
+    """A running broker on a free port of the loopback address."""
+
+    def __init__(self, program, log, *switches):
+        command = [str(program), "--listen", "127.0.0.1:0", "--auto-create", "off", *switches]
+        self._process = Process("the broker", command, log)
+        self.address = self._await(r"127\.0\.0\.1:\d+")[0]
+
+    def stats(self):
+        """The counters as they are now."""
+        self._process.signal(signal.SIGUSR1)
+        return self._counters()
+
+    def stop(self):
+        """Ends the broker; its last counters."""
+        self._process.signal(signal.SIGTERM)
+        last = self._counters()
+        if self._process.ended(10) != 0:
+            raise Died(f"the broker did not end cleanly; {self._process.last_words()}")
+        return last
+
+    def _counters(self):
+        return json.loads(self._await(r"^stats (\{.*\})$")[1])
+
+    def _await(self, pattern):
+        deadline = time.monotonic() + 10
+        while True:
+            if found := re.search(pattern, self._process.until(deadline)):
+                return found
+
+
+class Elsewhere:
+    """A broker that somebody else started, Apache Kafka itself for example. It has no counters to look at."""
+
+    def __init__(self, address):
+        self.address = address
+
+    def stats(self):
+        return None
+
+    def stop(self):
+        return None
