@@ -44,13 +44,20 @@ class Broker:
         return last
 
     def _counters(self):
-        return json.loads(self._await(r"^stats (\{.*\})$")[1])
+        return flat(json.loads(self._await(r"^stats (\{.*\})$")[1]))
 
     def _await(self, pattern):
         deadline = time.monotonic() + 10
         while True:
             if found := re.search(pattern, self._process.until(deadline)):
                 return found
+
+
+def flat(counters):
+    """The same counters with the fetches of each kind beside the others: `fetches_full` and so on."""
+    fetches = {f"fetches_{kind}": count for kind, count in counters["fetches"].items()}
+    clients = {"clients": [flat(client) for client in counters["clients"]]} if "clients" in counters else {}
+    return {**counters, **fetches, **clients}
 
 
 class Elsewhere:

@@ -17,6 +17,8 @@ class Report:
 
     def fail(self, what, detail):
         self.failed += 1
+        if isinstance(detail, dict):
+            detail = ", ".join(f"{name} {count}" for name, count in detail.items() if isinstance(count, int))
         print(f"FAIL {what}: {detail}", flush=True)
 
     def skip(self, what, why):
@@ -25,7 +27,8 @@ class Report:
 
     def saw(self, stats):
         """Adds up what a broker saw of each client's software."""
-        for software, seen in (stats or {}).get("clients", {}).items():
+        for seen in stats["clients"]:
+            software = f"{seen['name']} {seen['version']}" if seen["name"] else "before a client said its name"
             total = self._seen.setdefault(software, {"apis": defaultdict(set), "id": 0, "name": 0})
             for api, versions in seen["apis"].items():
                 total["apis"][api].update(versions)

@@ -48,68 +48,59 @@ def life(report, broker, connect, kind):
     more = Batch(orders.topic, 12, orders.count, 120, "order")
     more.produced_by(client)
     consume(report, "goes on with the first topic", client, more)
-    session(report, kind, broker.stats())
+    end_of_life(report, kind, broker.stats())
 
     client.quit()
     closed(report, [kind], broker.stats())
+
+
+def own(stats, kind):
+    """The counters of this client alone, under the name that it gave to the broker."""
+    return next(client for client in stats["clients"] if client["name"] == kind.software)
+
+
+def rise(before, after):
+    """By how much each counter has risen."""
+    return {name: count - before.get(name, 0) for name, count in after.items() if isinstance(count, int)}
 
 
 def idle(report, kind, before, after):
     """Between the two readings the client did nothing but poll."""
     if after is None:
         return
-    rise = {name: after[name] - before[name] for name in after if isinstance(after[name], int)}
+    risen, mine = rise(before, after), own(after, kind)
+    made = (mine["sessions_by_id"], mine["sessions_by_name"])
+    incremental, cached = risen["fetches_incremental"], after["partitions_cached"]
     if not kind.sessions:
-        report.check(
-            f"{kind.name}: fetches without a session",
-            rise["fetches_sessionless"] > 0 and rise["fetches_incremental"] == 0 and after["sessions"] == 0,
-            rise,
-        )
+        sessionless = risen["fetches_sessionless"] >= 50 and incremental == 0 and made == (0, 0)
+        report.check(f"{kind.name}: fetches without a session", sessionless, {**risen, **mine})
         return
-    cached = after["partitions_cached"]
+    key = {"id": (1, 0), "name": (0, 1)}[kind.sessions]
+    report.check(f"{kind.name}: it made one session, by {kind.sessions}", made == key, mine)
     report.check(f"{kind.name}: one live session after {IDLE_POLLS} polls", after["sessions"] == 1, after)
     report.check(f"{kind.name}: the session holds the 12 partitions", cached == 12, after)
-    report.check(
-        f"{kind.name}: idle fetches are incremental",
-        rise["fetches_incremental"] >= 50 and rise["fetches_full"] == rise["fetches_sessionless"] == 0,
-        rise,
-    )
-    # Each partition may come once more, with a high watermark or a log start that it had not yet told.
-    report.check(
-        f"{kind.name}: {rise['partitions_returned']} partitions returned in {rise['fetches_incremental']} idle fetches",
-        rise["partitions_returned"] <= cached,
-        rise,
-    )
-    report.check(
-        f"{kind.name}: {rise['partitions_read']} partitions read in {rise['fetches_incremental']} idle fetches",
-        rise["partitions_read"] <= 2 * cached,
-        rise,
-    )
+    others = risen["fetches_full"] + risen["fetches_sessionless"] + risen["fetches_error"]
+    report.check(f"{kind.name}: idle fetches are incremental", incremental >= 50 and others == 0, risen)
+    # Each partition may come once more, with a high watermark that the client has not been told yet.
+    for verb in ("returned", "read"):
+        count = risen[f"partitions_{verb}"]
+        what = f"{kind.name}: {count} partitions {verb} in {incremental} idle fetches"
+        report.check(what, count <= cached, risen)
 
 
-def session(report, kind, stats):
-    """At the end of a whole life, the client still connected."""
-    if stats is None:
+def end_of_life(report, kind, stats):
+    """The client has gone through everything and is still connected."""
+    if stats is None or not kind.sessions:
         return
-    by_id, by_name = stats["sessions_created_by_id"], stats["sessions_created_by_name"]
-    if kind.sessions == "id":
-        report.check(f"{kind.name}: its sessions are by id", by_id > 0 and by_name == 0, stats)
-    elif kind.sessions == "name":
-        report.check(f"{kind.name}: its sessions are by name", by_name > 0 and by_id == 0, stats)
-    else:
-        report.check(f"{kind.name}: it made no session", by_id == by_name == 0, stats)
-        return
+    mine = own(stats, kind)
     report.check(f"{kind.name}: one live session at the end", stats["sessions"] == 1, stats)
-    offered = stats["partitions_cached"] * stats["fetches_incremental"]
-    report.check(
-        f"{kind.name}: {stats['partitions_returned']} partitions returned of {offered} cached in all its fetches",
-        stats["partitions_returned"] * 5 < offered,
-        stats,
-    )
+    held = stats["partitions_cached"] * mine["fetches_incremental"]
+    returned = mine["partitions_returned"]
+    report.check(f"{kind.name}: {returned} partitions returned of {held} held in all fetches", returned * 5 < held, mine)
 
 
 def closed(report, kinds, stats):
-    """After consumers were closed: Kafka too keeps the session of a client that does not close it."""
+    """After consumers were closed: a client that does not close its session leaves it behind, with Kafka too."""
     if stats is None:
         return
     left = sum(1 for kind in kinds if kind.sessions and not kind.closes)
@@ -132,13 +123,10 @@ def together(report, broker, connect, kinds):
     for client in clients:
         client.finish()
     if stats := broker.stats():
-        wanted = sum(1 for kind in kinds if kind.sessions)
-        report.check(f"{wanted} live sessions for as many consumers that have them", stats["sessions"] == wanted, stats)
-        report.check(
-            f"the sessions hold {wanted} times {12 * len(kinds)} partitions",
-            stats["partitions_cached"] == wanted * 12 * len(kinds),
-            stats,
-        )
+        live = sum(1 for kind in kinds if kind.sessions)
+        held = 12 * len(kinds) * live
+        report.check(f"{live} live sessions for as many consumers that have them", stats["sessions"] == live, stats)
+        report.check(f"the sessions hold {held} partitions", stats["partitions_cached"] == held, stats)
         report.check("no session was evicted", stats["evictions"] == 0, stats)
     for client in clients:
         client.quit()
@@ -159,11 +147,15 @@ def fault(report, broker, connect, kind, code):
     more.produced_by(client)
     consume(report, f"goes on after the {code}", client, more)
     client.do("poll", 100, 0)
+    after = broker.stats()
+    mine = own(after, kind)
     if kind.sessions:
-        after = broker.stats()
-        rise = {name: after[name] - before[name] for name in after if isinstance(after[name], int)}
-        made = rise["sessions_created_by_id"] + rise["sessions_created_by_name"]
-        report.check(f"{kind.name}: it met the {code}", rise["fetches_error"] >= 1, rise)
-        report.check(f"{kind.name}: it made a new session after it", made == 2, rise)
-        report.check(f"{kind.name}: its later fetches are incremental", rise["fetches_incremental"] > 20, rise)
+        made = mine["sessions_by_id"] + mine["sessions_by_name"]
+        report.check(f"{kind.name}: it got the {code}", mine[f"given_{code}"] == 1 and mine["fetches_error"] == 1, mine)
+        report.check(f"{kind.name}: it made one new session after it", made == 2, mine)
+        live = after["sessions"] - before["sessions"]
+        report.check(f"{kind.name}: it has one live session", live == 1, after)
+        report.check(f"{kind.name}: its later fetches are incremental", mine["fetches_incremental"] >= 30, mine)
+    else:
+        report.check(f"{kind.name}: it has no session to get the {code} for", mine["fetches_error"] == 0, mine)
     client.quit()

@@ -124,7 +124,7 @@ func (c *client) assign(topics []string) error {
 	return nil
 }
 
-// This client never takes up a new id by itself: its documentation has the application purge the topic and add it again.
+// This client never takes up a new id by itself: the application is to purge the topic and add it again.
 func (c *client) recreated(topic string, partitions int) error {
 	c.consumer.PurgeTopicsFromClient(topic)
 	c.add(topic, int32(partitions))

@@ -47,7 +47,7 @@ public final class Client {
             case "produce" -> produce(words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
                 Integer.parseInt(words[4]), words[5]);
             case "assign" -> assign(Arrays.copyOfRange(words, 1, words.length));
-            case "recreated" -> { } // The consumer learns the new id with its metadata and resets its offsets by itself.
+            case "recreated" -> { } // The consumer learns the new id with its metadata and resets its offsets itself.
             case "poll" -> poll(Integer.parseInt(words[1]), Integer.parseInt(words[2]));
             default -> throw new IllegalArgumentException("unknown command " + words[0]);
         }
@@ -99,8 +99,8 @@ public final class Client {
         for (int i = 0; i < polls && (enough == 0 || records < enough); i++) {
             for (ConsumerRecord<String, String> record : consumer.poll(POLL)) {
                 records++;
-                System.out.println(
-                    "record " + record.topic() + " " + record.partition() + " " + record.offset() + " " + record.value());
+                System.out.printf(
+                    "record %s %d %d %s%n", record.topic(), record.partition(), record.offset(), record.value());
             }
         }
     }
