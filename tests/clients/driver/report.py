@@ -28,7 +28,9 @@ class Report:
     def saw(self, stats):
         """Adds up what a broker saw of each client's software."""
         for seen in stats["clients"]:
-            software = f"{seen['name']} {seen['version']}" if seen["name"] else "before a client said its name"
+            if not seen["apis"]:
+                continue
+            software = f"{seen['name']} {seen['version']}" if seen["name"] else "without a name"
             total = self._seen.setdefault(software, {"apis": defaultdict(set), "id": 0, "name": 0})
             for api, versions in seen["apis"].items():
                 total["apis"][api].update(versions)

@@ -1,6 +1,6 @@
 """What the clients go through, and what must hold of the records and of the broker's counters."""
 
-from client import Batch, difference
+from client import Batch, Failed, difference
 
 # The broker answers a fetch that finds nothing after the 20 ms that the clients ask for, and a poll lasts 5 ms.
 IDLE_POLLS = 1000
@@ -56,7 +56,10 @@ def life(report, broker, connect, kind):
 
 def own(stats, kind):
     """The counters of this client alone, under the name that it gave to the broker."""
-    return next(client for client in stats["clients"] if client["name"] == kind.software)
+    for client in stats["clients"]:
+        if client["name"] == kind.software:
+            return client
+    raise Failed(f"the broker knows no client by the name of {kind.software}")
 
 
 def rise(before, after):
@@ -96,7 +99,8 @@ def end_of_life(report, kind, stats):
     report.check(f"{kind.name}: one live session at the end", stats["sessions"] == 1, stats)
     held = stats["partitions_cached"] * mine["fetches_incremental"]
     returned = mine["partitions_returned"]
-    report.check(f"{kind.name}: {returned} partitions returned of {held} held in all fetches", returned * 5 < held, mine)
+    few = returned * 5 < held
+    report.check(f"{kind.name}: {returned} partitions returned of {held} held in all fetches", few, mine)
 
 
 def closed(report, kinds, stats):
