@@ -42,7 +42,6 @@ def main():
             yield broker, connect
             if stats := broker.stop():
                 report.saw(stats)
-                report.check("every request was understood", stats["broken_connections"] == 0, stats)
         except (Died, Failed) as error:
             report.fail(name, error)
         finally:

@@ -24,6 +24,8 @@ class Kind:
     sessions: str
     # Whether the client closes its session when its consumer is closed.
     closes: bool
+    # Whether sessions stay behind when an application has the client let go of a topic while a fetch is in flight.
+    abandons: bool
     # Installs the client and returns the command that starts its program.
     install: Callable[[], list]
 
@@ -71,8 +73,8 @@ def _python(program):
 
 
 KINDS = [
-    Kind("kafka-clients", "apache-kafka-java", "id", True, _java),
-    Kind("franz-go", "kgo", "id", True, _go),
-    Kind("kafka-python", "kafka-python", "name", False, lambda: _python("kafka_python_client.py")),
-    Kind("confluent-kafka", "confluent-kafka-python", "", False, lambda: _python("confluent_client.py")),
+    Kind("kafka-clients", "apache-kafka-java", "id", True, False, _java),
+    Kind("franz-go", "kgo", "id", True, True, _go),
+    Kind("kafka-python", "kafka-python", "name", False, False, lambda: _python("kafka_python_client.py")),
+    Kind("confluent-kafka", "confluent-kafka-python", "", False, False, lambda: _python("confluent_client.py")),
 ]

@@ -18,6 +18,7 @@ import (
 
 const (
 	pollTimeout    = 5 * time.Millisecond
+	fetchWait      = 20 * time.Millisecond
 	commandTimeout = 30 * time.Second
 )
 
@@ -31,7 +32,7 @@ func newClient(broker string) (*client, error) {
 	consumer, err := kgo.NewClient(
 		kgo.SeedBrokers(broker),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxWait(20*time.Millisecond),
+		kgo.FetchMaxWait(fetchWait),
 		kgo.MetadataMinAge(100*time.Millisecond),
 		kgo.MetadataMaxAge(time.Second),
 	)
@@ -159,6 +160,16 @@ func (c *client) poll(polls, enough int) error {
 	return nil
 }
 
+// Closing cuts off a fetch in flight, and with it the connection that would carry the session's close; so first let the
+// last fetch come back.
+func (c *client) close() {
+	for topic := range c.assigned {
+		c.consumer.PauseFetchTopics(topic)
+	}
+	time.Sleep(5 * fetchWait)
+	c.consumer.Close()
+}
+
 func number(word string) int {
 	n, err := strconv.Atoi(word)
 	if err != nil {
@@ -181,5 +192,5 @@ func main() {
 			fmt.Println("done")
 		}
 	}
-	c.consumer.Close()
+	c.close()
 }
