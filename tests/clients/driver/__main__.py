@@ -53,7 +53,7 @@ def main():
     if len(commands) > 1:
         with scenario("together") as (broker, connect):
             scenarios.together(report, broker, connect, list(commands))
-    if not options.against:
+    if commands and not options.against:
         for code in (71, 70):
             with scenario(f"answer-{code}", f"--answer-{code}-once") as (broker, connect):
                 for kind in commands:
