@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def build():
     """Builds the broker and returns the path of the program."""
-    command = ["cargo", "build", "--release", "--example", "broker", "--features", "wire", "--message-format=json"]
-    output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True, timeout=1800).stdout
+    command = ["cargo", "build", "--locked", "--release", "--example", "broker", "--features", "wire"]
+    command.append("--message-format=json")
+    output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True).stdout
     for message in map(json.loads, output.splitlines()):
         if message.get("executable") and message["target"]["name"] == "broker":
             return Path(message["executable"])
