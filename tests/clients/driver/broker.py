@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,11 +17,13 @@ def build():
     """Builds the broker and returns the path of the program."""
     command = ["cargo", "build", "--locked", "--release", "--example", "broker", "--features", "wire"]
     command.append("--message-format=json")
-    output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True).stdout
-    for message in map(json.loads, output.splitlines()):
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if built.returncode != 0:
+        sys.exit("the broker cannot be built")
+    for message in map(json.loads, built.stdout.splitlines()):
         if message.get("executable") and message["target"]["name"] == "broker":
             return Path(message["executable"])
-    raise RuntimeError("cargo built no broker")
+    sys.exit("cargo names no broker among what it has built")
 
 
 class Broker:
