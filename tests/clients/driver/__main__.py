@@ -1,0 +1,102 @@
+"""Installs the clients, takes them through the scenarios, and says what held."""
+
+import argparse
+import os
+import signal
+import sys
+from contextlib import contextmanager
+
+import scenarios
+from broker import Broker, Elsewhere, build
+from client import Client, Failed
+from kinds import KINDS, WORK, Missing
+from process import Died, kill_all
+from report import Report
+
+# The whole run, installation included, is over by then.
+RUN_SECONDS = 1800
+
+
+def main():
+    options = arguments()
+    limit(RUN_SECONDS)
+    report = Report()
+    logs = WORK / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    program = None if options.against else options.program or build()
+    commands = installed(report, options.clients)
+
+    @contextmanager
+    def scenario(name, *switches):
+        """A broker for the scenario; what breaks off the scenario is one failure of it."""
+
+        def connect(kind):
+            return Client(kind, commands[kind], broker.address, logs / f"{name}.{kind.name}.log")
+
+        print(f"\n== {name}", flush=True)
+        try:
+            if options.against:
+                broker = Elsewhere(options.against)
+            else:
+                broker = Broker(program, logs / f"{name}.broker.log", *switches)
+            yield broker, connect
+            if stats := broker.stop():
+                report.saw(stats)
+        except (Died, Failed) as error:
+            report.fail(name, error)
+        finally:
+            kill_all()
+
+    for kind in commands:
+        with scenario(f"life-{kind.name}") as (broker, connect):
+            scenarios.life(report, broker, connect, kind)
+    if len(commands) > 1:
+        with scenario("together") as (broker, connect):
+            scenarios.together(report, broker, connect, list(commands))
+    if commands and not options.against:
+        for code in (71, 70):
+            with scenario(f"answer-{code}", f"--answer-{code}-once") as (broker, connect):
+                for kind in commands:
+                    scenarios.fault(report, broker, connect, kind, code)
+    report.close()
+    return 1 if report.failed else 0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="tests/clients/run", description=__doc__)
+    names = [kind.name for kind in KINDS]
+    parser.add_argument("clients", nargs="*", default=names, metavar="CLIENT", help=f"of {', '.join(names)} (all)")
+    parser.add_argument("--against", metavar="HOST:PORT", help="a broker that runs already, without its counters")
+    parser.add_argument("--program", metavar="PATH", help="a broker that is built already")
+    options = parser.parse_args()
+    if unknown := set(options.clients) - set(names):
+        parser.error(f"no such client: {', '.join(sorted(unknown))}")
+    return options
+
+
+def limit(seconds):
+    """Lets the run end by itself, its children with it, at a signal as much as at the time limit."""
+
+    def stop(number, _):
+        sys.exit(f"stopped by {signal.Signals(number).name}")
+
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    signal.alarm(seconds)
+
+
+def installed(report, names):
+    """The command of each client; one that cannot be installed is left out, which CI takes for a failure."""
+    commands = {}
+    for kind in KINDS:
+        if kind.name in names:
+            try:
+                commands[kind] = kind.install()
+                print(f"installed {kind.name}", flush=True)
+            except Missing as error:
+                outcome = report.fail if os.environ.get("CI") == "true" else report.skip
+                outcome(kind.name, error)
+    return commands
+
+
+sys.exit(main())

@@ -1,0 +1,77 @@
+"""The example broker: built once, one process a scenario, its counters read while clients are connected."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from process import Died, Process
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def build():
+    """Builds the broker and returns the path of the program."""
+    command = ["cargo", "build", "--locked", "--release", "--example", "broker", "--features", "wire"]
+    command.append("--message-format=json")
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if built.returncode != 0:
+        sys.exit("the broker cannot be built")
+    for message in map(json.loads, built.stdout.splitlines()):
+        if message.get("executable") and message["target"]["name"] == "broker":
+            return Path(message["executable"])
+    sys.exit("cargo names no broker among what it has built")
+
+
+class Broker:
+    """A running broker on a free port of the loopback address."""
+
+    def __init__(self, program, log, *switches):
+        command = [str(program), "--listen", "127.0.0.1:0", "--auto-create", "off", *switches]
+        self._process = Process("the broker", command, log)
+        self.address = self._await(r"127\.0\.0\.1:\d+")[0]
+
+    def stats(self):
+        """The counters as they are now."""
+        self._process.signal(signal.SIGUSR1)
+        return self._counters()
+
+    def stop(self):
+        """Ends the broker; its last counters."""
+        self._process.signal(signal.SIGTERM)
+        last = self._counters()
+        if self._process.ended(10) != 0:
+            raise Died(f"the broker did not end cleanly; {self._process.last_words()}")
+        return last
+
+    def _counters(self):
+        return flat(json.loads(self._await(r"^stats (\{.*\})$")[1]))
+
+    def _await(self, pattern):
+        deadline = time.monotonic() + 10
+        while True:
+            if found := re.search(pattern, self._process.until(deadline)):
+                return found
+
+
+def flat(counters):
+    """The same counters with the fetches of each kind beside the others: `fetches_full` and so on."""
+    fetches = {f"fetches_{kind}": count for kind, count in counters["fetches"].items()}
+    clients = {"clients": [flat(client) for client in counters["clients"]]} if "clients" in counters else {}
+    return {**counters, **fetches, **clients}
+
+
+class Elsewhere:
+    """A broker that somebody else started, Apache Kafka itself for example. It has no counters to look at."""
+
+    def __init__(self, address):
+        self.address = address
+
+    def stats(self):
+        return None
+
+    def stop(self):
+        return None

@@ -1,0 +1,80 @@
+"""The clients: how each is installed at its pinned version, and what it does with fetch sessions."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+HERE = Path(__file__).resolve().parents[1]
+WORK = HERE / ".work"
+
+
+class Missing(Exception):
+    """The client cannot be installed here."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    # What the client calls itself in ApiVersions.
+    software: str
+    # How the broker keys the client's sessions: "id", "name", or "" for a client that has none.
+    sessions: str
+    # Whether the client closes its session when its consumer is closed.
+    closes: bool
+    # Whether sessions stay behind when an application has the client let go of a topic while a fetch is in flight.
+    abandons: bool
+    # Installs the client and returns the command that starts its program.
+    install: Callable[[], list]
+
+
+def _run(*command, directory=HERE):
+    program = shutil.which(command[0])
+    if program is None:
+        raise Missing(f"{command[0]} is not installed")
+    try:
+        finished = subprocess.run(
+            [program, *command[1:]],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=600,
+        )
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{command[0]} did not end in time") from None
+    if finished.returncode != 0:
+        raise Missing(f"{' '.join(command[:3])} failed: " + " | ".join(finished.stdout.splitlines()[-5:]))
+
+
+def _java():
+    jars, classes = WORK / "java" / "jars", WORK / "java" / "classes"
+    _run("mvn", "-B", "-q", "-f", "java/pom.xml", "dependency:copy-dependencies", f"-DoutputDirectory={jars}")
+    _run("javac", "-Xlint:all", "-Werror", "-cp", f"{jars}/*", "-d", str(classes), "java/Client.java")
+    return ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars}/*:{classes}", "Client"]
+
+
+def _go():
+    program = WORK / "go" / "client"
+    _run("go", "build", "-mod=readonly", "-o", str(program), ".", directory=HERE / "go")
+    return [str(program)]
+
+
+def _python(program):
+    environment = WORK / "python"
+    python = environment / "bin" / "python"
+    if not python.exists():
+        _run(sys.executable, "-m", "venv", str(environment))
+    _run(str(python), "-m", "pip", "install", "-q", "-r", "python/requirements.txt")
+    return [str(python), "-B", str(HERE / "python" / program)]
+
+
+KINDS = [
+    Kind("kafka-clients", "apache-kafka-java", "id", True, False, _java),
+    Kind("franz-go", "kgo", "id", True, True, _go),
+    Kind("kafka-python", "kafka-python", "name", False, False, lambda: _python("kafka_python_client.py")),
+    Kind("confluent-kafka", "confluent-kafka-python", "", False, False, lambda: _python("confluent_client.py")),
+]

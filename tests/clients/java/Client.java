@@ -1,0 +1,121 @@
+// Obeys the driver's commands with Apache Kafka's Java client. The commands are described in ../README.md.
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+public final class Client {
+    private static final Duration POLL = Duration.ofMillis(5);
+
+    private final String broker;
+    private final KafkaConsumer<String, String> consumer;
+    private Set<TopicPartition> assigned = Set.of();
+
+    private Client(String broker) {
+        this.broker = broker;
+        this.consumer = new KafkaConsumer<>(Map.of(
+            "bootstrap.servers", broker,
+            "auto.offset.reset", "earliest",
+            "enable.auto.commit", false,
+            "fetch.max.wait.ms", 20,
+            "metadata.max.age.ms", 1000),
+            new StringDeserializer(), new StringDeserializer());
+    }
+
+    private void obey(String[] words) throws Exception {
+        switch (words[0]) {
+            case "create" -> create(words[1], Integer.parseInt(words[2]));
+            case "delete" -> delete(words[1]);
+            case "produce" -> produce(words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
+                Integer.parseInt(words[4]), words[5]);
+            case "assign" -> assign(Arrays.copyOfRange(words, 1, words.length));
+            case "recreated" -> { } // The consumer learns the new id with its metadata and resets its offsets itself.
+            case "poll" -> poll(Integer.parseInt(words[1]), Integer.parseInt(words[2]));
+            default -> throw new IllegalArgumentException("unknown command " + words[0]);
+        }
+    }
+
+    private void create(String topic, int partitions) throws Exception {
+        try (Admin admin = Admin.create(Map.of("bootstrap.servers", broker))) {
+            admin.createTopics(List.of(new NewTopic(topic, partitions, (short) 1))).all().get();
+        }
+    }
+
+    private void delete(String topic) throws Exception {
+        try (Admin admin = Admin.create(Map.of("bootstrap.servers", broker))) {
+            admin.deleteTopics(List.of(topic)).all().get();
+        }
+    }
+
+    private void produce(String topic, int partitions, int from, int count, String label) throws Exception {
+        List<Future<RecordMetadata>> sent = new ArrayList<>(count);
+        try (KafkaProducer<String, String> producer = new KafkaProducer<>(
+                Map.of("bootstrap.servers", broker), new StringSerializer(), new StringSerializer())) {
+            for (int i = from; i < from + count; i++) {
+                sent.add(producer.send(new ProducerRecord<>(topic, i % partitions, null, label + "-" + i)));
+            }
+            producer.flush();
+        }
+        for (Future<RecordMetadata> acknowledged : sent) {
+            acknowledged.get();
+        }
+    }
+
+    private void assign(String[] topics) {
+        Set<TopicPartition> wanted = new HashSet<>();
+        for (String topic : topics) {
+            int colon = topic.lastIndexOf(':');
+            for (int p = 0; p < Integer.parseInt(topic.substring(colon + 1)); p++) {
+                wanted.add(new TopicPartition(topic.substring(0, colon), p));
+            }
+        }
+        Set<TopicPartition> added = new HashSet<>(wanted);
+        added.removeAll(assigned);
+        consumer.assign(wanted);
+        consumer.seekToBeginning(added);
+        assigned = wanted;
+    }
+
+    private void poll(int polls, int enough) {
+        int records = 0;
+        for (int i = 0; i < polls && (enough == 0 || records < enough); i++) {
+            for (ConsumerRecord<String, String> record : consumer.poll(POLL)) {
+                records++;
+                System.out.printf(
+                    "record %s %d %d %s%n", record.topic(), record.partition(), record.offset(), record.value());
+            }
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        Client client = new Client(arguments[0]);
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = commands.readLine(); line != null && !line.equals("quit"); line = commands.readLine()) {
+            try {
+                client.obey(line.split(" "));
+                System.out.println("done");
+            } catch (Exception error) {
+                System.out.println("failed " + error);
+            }
+        }
+        client.consumer.close();
+    }
+}
