@@ -193,7 +193,10 @@ fn accepted(criterion: &mut Criterion, sessions: usize) {
     paired(
         criterion,
         &name,
-        || floor.touch(floor_random.next_u32() as usize % sessions),
+        || {
+            let id = floor.id(floor_random.next_u32() as usize % sessions);
+            floor.touch(id);
+        },
         || crowd.accept(random.next_u32() as usize % sessions),
     );
 }

@@ -12,6 +12,7 @@ use std::hint::black_box;
 
 /// 64 bytes, as an entry that knows its order has to have.
 #[derive(Clone, Copy)]
+#[allow(dead_code, reason = "what an entry has to hold is part of the floor")]
 struct Entry {
     fetch_offset: i64,
     fetcher_log_start_offset: i64,
@@ -180,38 +181,69 @@ impl Changed {
     }
 }
 
-/// Sessions ordered by last use in a list.
+/// Sessions found by id and ordered by last use in a list.
 pub(crate) struct Lru {
-    links: Vec<(u32, u32)>,
+    by_id: HashTable<(i32, u32)>,
+    sessions: Vec<Listed>,
     tail: u32,
     head: u32,
 }
 
+#[derive(Clone, Copy)]
+struct Listed {
+    id: i32,
+    epoch: i32,
+    previous: u32,
+    next: u32,
+}
+
 impl Lru {
-    pub(crate) fn new(sessions: usize) -> Self {
-        let last = sessions as u32 - 1;
-        let links =
-            (0..=last).map(|it| (it.wrapping_sub(1), if it == last { u32::MAX } else { it + 1 }));
-        Self { links: links.collect(), tail: last, head: 0 }
+    pub(crate) fn new(count: usize) -> Self {
+        let mut random = Pcg64Mcg::new(7);
+        let last = count as u32 - 1;
+        let mut by_id = HashTable::with_capacity(count);
+        let listed = |place: u32| Listed {
+            id: random.next_u32() as i32 & i32::MAX,
+            epoch: 1,
+            previous: place.wrapping_sub(1),
+            next: if place == last { u32::MAX } else { place + 1 },
+        };
+        let sessions: Vec<Listed> = (0..=last).map(listed).collect();
+        for (place, session) in sessions.iter().enumerate() {
+            by_id.insert_unique(hash_of(session.id), (session.id, place as u32), |_| 0);
+        }
+        Self { by_id, sessions, tail: last, head: 0 }
     }
 
-    /// Moves a session to the tail.
-    pub(crate) fn touch(&mut self, session: usize) {
-        let session = session as u32;
+    /// The id of the session with that number.
+    pub(crate) fn id(&self, session: usize) -> i32 {
+        self.sessions[session].id
+    }
+
+    /// Accepts a request: finds the session, moves its epoch on and itself to the tail.
+    pub(crate) fn touch(&mut self, id: i32) {
+        let found = self.by_id.find(hash_of(id), |&(other, _)| other == id);
+        let Some(&(_, session)) = found else { return };
+        let Listed { previous, next, .. } = self.sessions[session as usize];
+        self.sessions[session as usize].epoch += 1;
         if session == self.tail {
             return;
         }
-        let (previous, next) = self.links[session as usize];
-        match self.links.get_mut(previous as usize) {
-            Some(link) => link.1 = next,
+        match self.sessions.get_mut(previous as usize) {
+            Some(listed) => listed.next = next,
             None => self.head = next,
         }
-        self.links[next as usize].0 = previous;
-        self.links[self.tail as usize].1 = session;
-        self.links[session as usize] = (self.tail, u32::MAX);
+        self.sessions[next as usize].previous = previous;
+        self.sessions[self.tail as usize].next = session;
+        let moved = &mut self.sessions[session as usize];
+        (moved.previous, moved.next) = (self.tail, u32::MAX);
         self.tail = session;
-        black_box(&self.links);
+        black_box(&self.sessions);
     }
+}
+
+fn hash_of(id: i32) -> u64 {
+    FixedState::with_seed(SEED).hash_one(id)
 }
 
 /// Sessions of ten partitions in two ordered maps.
@@ -246,16 +278,14 @@ impl Sessions {
         let id = self.random.next_u32() as i32 & i32::MAX;
         self.by_use.insert((self.now, id), place);
         self.by_size.insert((false, PARTITIONS_A_TOPIC as u32, id), place);
-        let state = FixedState::with_seed(SEED);
-        self.by_id.insert_unique(state.hash_one(id), (id, place), |&(id, _)| state.hash_one(id));
+        self.by_id.insert_unique(hash_of(id), (id, place), |&(id, _)| hash_of(id));
     }
 
     /// The session that was used the longest ago goes, a new one takes its place.
     pub(crate) fn replace_stalest(&mut self) {
         let Some(((_, id), place)) = self.by_use.pop_first() else { return };
         self.by_size.remove(&(false, PARTITIONS_A_TOPIC as u32, id));
-        let hash = FixedState::with_seed(SEED).hash_one(id);
-        if let Ok(found) = self.by_id.find_entry(hash, |&(other, _)| other == id) {
+        if let Ok(found) = self.by_id.find_entry(hash_of(id), |&(other, _)| other == id) {
             found.remove();
         }
         self.sessions[place as usize] = Floor::new(PARTITIONS_A_TOPIC);

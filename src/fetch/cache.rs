@@ -114,16 +114,12 @@ impl FetchCache {
         let is_limited = self.config.limits.cached_partitions != u64::MAX;
         let cached = if is_limited { self.partitions() } else { 0 };
         let index = self.index_of(session_id);
-        match index.and_then(|index| Some((index, self.shards.get_mut(index)?))) {
-            Some((index, shard)) => {
-                let elsewhere = cached.saturating_sub(shard.partitions());
-                shard.begin(as_number(index), request, names, elsewhere, now)
-            }
-            None => {
-                self.not_found += 1;
-                FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound)
-            }
-        }
+        let Some((index, shard)) = index.and_then(|at| Some((at, self.shards.get_mut(at)?))) else {
+            self.not_found += 1;
+            return FetchContext::error_of(request.version, ErrorCode::FetchSessionIdNotFound);
+        };
+        let elsewhere = cached.saturating_sub(shard.partitions());
+        shard.begin(as_number(index), request, names, elsewhere, now)
     }
 
     /// The partitions to read for a context, in the order of its session.

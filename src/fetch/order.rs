@@ -110,7 +110,6 @@ impl Order {
 mod tests {
     use super::*;
     use alloc::collections::BTreeMap;
-    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     proptest! {
@@ -119,7 +118,7 @@ mod tests {
             first: u32,
             operations in proptest::collection::vec((0_u8..8, any::<usize>()), 1..200),
         ) {
-            let mut order = Order { slots: VecDeque::new(), first };
+            let mut order = Order { slots: Vec::new(), head: 0, first };
             let mut places = BTreeMap::new();
             let mut plain: Vec<u32> = Vec::new();
             for (next, (operation, which)) in (0_u32..).zip(operations) {
@@ -139,15 +138,17 @@ mod tests {
                         let place = order.push(Slot(slot));
                         order.remove(places.insert(slot, place).unwrap());
                     }
-                    _ if order.is_sparse(plain.len()) => order.pack(|slot, place| {
-                        places.insert(slot.0, place);
-                    }),
-                    _ => {}
+                    _ => {
+                        order.pack(plain.len(), |slot, place| {
+                            places.insert(slot.0, place);
+                        });
+                        prop_assert!(order.slots.len() <= 2 * plain.len() + SPARE);
+                    }
                 }
                 let slots: Vec<u32> = order.iter().map(|slot| slot.0).collect();
                 prop_assert_eq!(&slots, &plain);
                 prop_assert!(plain.is_sorted_by_key(|slot| order.rank(places[slot])));
-                let holes = order.slots.len() - plain.len();
+                let holes = order.as_slice().len() - plain.len();
                 prop_assert_eq!(order.is(plain.iter().map(|&slot| Slot(slot))), holes == 0);
             }
         }

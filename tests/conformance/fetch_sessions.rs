@@ -2,7 +2,7 @@
 
 use crate::fields::{Fields, each_step, integer, same};
 use crate::runner::{Outcome, Subject};
-use crate::value::{TopicIds, columns, optional_integer, optional_text, params};
+use crate::value::{TopicIds, columns, optional_text, params};
 use kafka_coordination::fetch::{
     CacheConfig, CacheState, ChangeTracking, ContextKind, FetchCache, FetchContext, FetchMetadata,
     FetchParams, FetchRequest, FetcherKind, ForgottenTopic, PartitionRead, PartitionRequest,
@@ -282,8 +282,9 @@ impl<'a> Replay<'a> {
             self.follow_state(&state, &actual)?;
             state.all_read()?;
         }
-        let stats = self.cache.stats();
-        same("totals", &self.totals, &(stats.sessions, stats.partitions, stats.evictions()))?;
+        let counted = self.cache.stats();
+        let counted = (counted.sessions, counted.partitions, counted.evictions());
+        same("totals", &self.totals, &counted)?;
         let label_of = |id| self.labels.iter().find(|&(_, it)| *it == id).map(|(label, _)| label);
         let details: BTreeMap<String, Details> = actual
             .sessions
@@ -363,23 +364,17 @@ fn with_extra(mut read: PartitionRead, extra: &Value) -> Result<PartitionRead, S
         return Ok(read);
     }
     let extra = Fields::of(extra)?;
-    if let Some(replica) = extra.find("preferred_read_replica") {
-        if integer::<i32>(replica)? != -1 {
-            read = read.with_preferred_replica();
-        }
+    if extra.find("preferred_read_replica").is_some_and(|replica| *replica != -1) {
+        read = read.with_preferred_replica();
     }
-    if let Some(diverging) = extra.find("diverging_epoch") {
-        if integer::<i32>(&diverging["epoch"])? >= 0 {
-            read = read.with_diverging_epoch();
-        }
+    if extra.find("diverging_epoch").is_some_and(|it| it["epoch"].as_i64() >= Some(0)) {
+        read = read.with_diverging_epoch();
     }
     if extra.find("current_leader").is_some() {
         read = read.with_current_leader();
     }
     if let Some(count) = extra.find("aborted_transactions") {
-        if let Some(count) = optional_integer(count)? {
-            read = read.with_aborted_transactions(count);
-        }
+        read = read.with_aborted_transactions(integer(count)?);
     }
     extra.all_read()?;
     Ok(read)
