@@ -1,4 +1,35 @@
-//! The coordination logic of a Kafka broker, as pure state machines.
+//! The coordination logic of a Kafka broker, as pure state machines to embed.
+//!
+//! The host, a broker, owns sockets, files, threads and clocks, and calls plain methods; the crate
+//! decides. What a decision depends on is an argument: the request, the time ([`Monotonic`]), a
+//! source of randomness ([`Random`]), what the metadata knows ([`metadata`]). Equal inputs give
+//! equal outputs. Answers are Apache Kafka's, byte for byte where there are bytes; where Kafka is
+//! wrong and its clients would not notice the repair, the docs say `Deviation:` and why.
+//!
+//! | module | decides | Kafka's classes |
+//! | --- | --- | --- |
+//! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
+//! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
+#![cfg_attr(feature = "wire", doc = "| [`wire`] | nothing: it converts to and from the messages of the crate `kafka-protocol`, and checks lengths before they are believed | |")]
+//!
+//! # How calls are shaped
+//!
+//! 1. **Ask**: `&self`, a value comes back.
+//! 2. **Decide, then commit**: where the host does I/O between a decision and its effect. The
+//!    decision is an owned value that borrows nothing; dropping it is a clean abort. A fetch is
+//!    begun, the host reads its logs, the fetch is finished: see [`fetch`].
+//!
+//! Under the machines stand their kernels, functions of plain values for hosts that keep state
+//! elsewhere ([`fetch::inclusion`], [`fetch::retention`]), and a machine's whole state can leave and
+//! enter ([`fetch::FetchCache::export`], [`fetch::FetchCache::import`]).
+//!
+//! No input from a peer, a file or metadata panics, overflows, or takes more memory than it brings
+//! bytes; a call that is rejected changes nothing.
+//!
+//! # Features
+//!
+//! - `std`, on by default: `SystemClock`. Without it the crate needs `alloc` only.
+//! - `wire`: conversions to and from the crate `kafka-protocol`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

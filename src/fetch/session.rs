@@ -15,28 +15,34 @@ use crate::metadata::TopicNames;
 use crate::time::Monotonic;
 
 /// A session: what it remembers of its partitions and where it stands in its shard.
+///
+/// An idle request touches what comes first and neither the principal nor the table.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Session {
     pub(super) id: i32,
     /// The epoch that the next request must carry: 1 and above.
     pub(super) epoch: i32,
-    /// Who created it; a follower's sessions are privileged.
-    pub(super) fetcher: FetcherKind,
-    pub(super) principal: u64,
-    /// Who sent its last request. A session is bound to nothing but its id.
-    pub(super) asked_by: FetcherKind,
+    pub(super) last_used: Monotonic,
+    pub(super) created: Monotonic,
+    pub(super) standing: Standing,
     /// The profile of its last request.
     pub(super) profile: Profile,
-    pub(super) created: Monotonic,
-    pub(super) last_used: Monotonic,
     /// How many partitions it had when it was last used.
     pub(super) cached_size: u32,
-    pub(super) standing: Standing,
+    pub(super) uses_topic_ids: bool,
     /// A request was accepted and not answered since.
     pub(super) is_waiting: bool,
+    /// Whether there may be topics whose name is not known.
+    pub(super) has_nameless_topics: bool,
+    /// Who created it; a follower's sessions are privileged.
+    pub(super) fetcher: FetcherKind,
+    /// Who sent its last request. A session is bound to nothing but its id.
+    pub(super) asked_by: FetcherKind,
     /// `None` if the host does not mark changes.
     pub(super) changes: Option<Changes>,
     pub(super) table: Box<PartitionTable>,
+    pub(super) principal: u64,
 }
 
 impl Session {
@@ -58,6 +64,7 @@ impl Session {
         });
         self.table.remove_all(request, delta);
         self.table.pack();
+        self.has_nameless_topics = self.table.has_nameless_topics();
     }
 
     /// The session as exported, given how often all sessions have been marked.
@@ -66,7 +73,7 @@ impl Session {
         SessionState {
             id: self.id,
             epoch: self.epoch,
-            uses_topic_ids: self.table.uses_topic_ids(),
+            uses_topic_ids: self.uses_topic_ids,
             fetcher: self.fetcher,
             principal: self.principal,
             profile: self.profile,

@@ -190,8 +190,9 @@ impl FetchShard {
             self.remove(place, Removal::Closed);
             return FetchContext::sessionless(request, names, self.seed);
         }
-        if session.table.has_nameless_topics() {
+        if session.has_nameless_topics {
             session.table.resolve(names);
+            session.has_nameless_topics = session.table.has_nameless_topics();
         }
         session.accept(request, now);
         let &mut Session { id, epoch, created, cached_size: size, .. } = session;
@@ -218,7 +219,7 @@ impl FetchShard {
             self.counters.invalid_epoch += 1;
             return Err(ErrorCode::InvalidFetchSessionEpoch);
         }
-        if session.table.uses_topic_ids() != request.uses_topic_ids() {
+        if session.uses_topic_ids != request.uses_topic_ids() {
             self.counters.topic_id_error += 1;
             return Err(ErrorCode::FetchSessionTopicIdError);
         }
@@ -376,6 +377,8 @@ impl FetchShard {
             cached_size,
             standing,
             is_waiting: false,
+            uses_topic_ids: table.uses_topic_ids(),
+            has_nameless_topics: table.has_nameless_topics(),
             changes,
             table,
         });
@@ -440,6 +443,8 @@ impl FetchShard {
             cached_size,
             standing,
             is_waiting: false,
+            uses_topic_ids: table.uses_topic_ids(),
+            has_nameless_topics: table.has_nameless_topics(),
             changes,
             table,
         });
@@ -563,7 +568,7 @@ impl FetchShard {
         };
         let Some(entry) = session.table.entry(Slot(slot)) else { return };
         let (number, partition) = (entry.topic(), entry.partition);
-        let uses_topic_ids = session.table.uses_topic_ids();
+        let uses_topic_ids = session.uses_topic_ids;
         let Some(topic) = session.table.topic_mut(number) else { return };
         if topic.watch == UNWATCHED {
             let key = match &topic.name {
