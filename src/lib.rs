@@ -10,7 +10,10 @@
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
-#![cfg_attr(feature = "wire", doc = "| [`wire`] | nothing: it converts to and from the messages of the crate `kafka-protocol`, and checks lengths before they are believed | |")]
+#![cfg_attr(
+    feature = "wire",
+    doc = "| [`wire`] | nothing: it converts to and from the messages of the crate `kafka-protocol`, and checks lengths before they are believed | |"
+)]
 //!
 //! # How calls are shaped
 //!

@@ -100,6 +100,10 @@ impl FetchCache {
     /// be one consistent view; it is asked once a topic, and only from version 13 on.
     ///
     /// O(partitions in the request), and O(topics of the session without a name).
+    ///
+    /// Deviation: an id that no shard issues is treated as one that is gone (70, or nothing to
+    /// close), where Kafka fails with `UNKNOWN_SERVER_ERROR`. So is the all-zero topic id from
+    /// version 13 on treated as an id that is never known.
     pub fn begin(
         &mut self,
         request: &FetchRequest<'_>,

@@ -6,6 +6,7 @@ use core::num::NonZeroU32;
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
+use tracing::debug;
 
 use super::change::{Change, Changes, Marked};
 use super::config::{CacheConfig, ChangeTracking, Limits};
@@ -14,7 +15,7 @@ use super::counters::ShardCounters;
 use super::detached::{Detached, DetachedSessions};
 use super::eviction::EvictionOrder;
 use super::inclusion::inclusion;
-use super::request::{FetchRequest, FetcherKind};
+use super::request::{FetchMetadata, FetchRequest, FetcherKind};
 use super::response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot};
 use super::session::{Session, answer, response_size};
 use super::size::ResponseSize;
@@ -171,7 +172,11 @@ impl FetchShard {
     ) -> FetchContext {
         let place = match self.check(request) {
             Ok(place) => place,
-            Err(error) => return FetchContext::error_of(request.version, error),
+            Err(error) => {
+                let FetchMetadata { session_id, epoch } = request.metadata;
+                debug!(session_id, epoch, %error, "fetch refused");
+                return FetchContext::error_of(request.version, error);
+            }
         };
         let changes_wishes = !request.topics.is_empty() || !request.forgotten.is_empty();
         let grew = changes_wishes && self.update(place, request, names);
@@ -359,10 +364,10 @@ impl FetchShard {
 
     fn insert(&mut self, id: i32, full: FullFetch, now: Monotonic) {
         let FullFetch { table, fetcher, profile, principal } = full;
-
         let cached_size = as_number(table.len());
         let is_privileged = fetcher == FetcherKind::Follower;
         self.counters.created += 1;
+        debug!(session_id = id, partitions = cached_size, ?fetcher, "fetch session created");
         let standing = self.order.insert(id, is_privileged, cached_size, now, now);
         let changes = self.tracks_changes().then(|| Changes::new(self.marked_all));
         self.admit(Session {
@@ -480,6 +485,7 @@ impl FetchShard {
         {
             found.remove();
         }
+        debug!(session_id = session.id, ?why, "fetch session removed");
         self.order.remove(session.id, session.standing);
         self.partitions -= u64::from(session.cached_size);
         match why {
