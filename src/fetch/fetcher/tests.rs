@@ -34,7 +34,7 @@ fn round(session: &mut FetcherSession, id: TopicId, name: &str) -> usize {
 fn the_number_of_a_round_may_wrap() {
     let id = TopicId::from_u128(7);
     // Each round takes two numbers, so the wrap is tried at a wish list and at a response.
-    for before in 1..=4 {
+    for before in 0..=4 {
         let mut session = FetcherSession::new(1);
         assert_eq!(round(&mut session, id, "foo"), 3);
         session.generation = u32::MAX - before;
