@@ -1,7 +1,8 @@
 //! What a finished wish list makes of the session.
 
-use super::entries::{Change, NO_SLOT, Pending, Want};
+use super::entries::{Change, Entry, NO_SLOT, Pending, Want};
 use super::{Dropped, FetcherSession};
+use alloc::vec::Vec;
 use core::mem;
 
 impl FetcherSession {
@@ -58,10 +59,9 @@ impl FetcherSession {
         if !has_removed && self.order_ascends && self.changes.is_sorted_by_key(|change| change.slot)
         {
             // The changes came in the session's order; the rest of it need not be looked at.
-            for number in 0..self.changes.len() {
-                if let Some(&Change { slot, .. }) = self.changes.get(number) {
-                    self.settle(slot);
-                }
+            for change in &self.changes {
+                let entry = self.entries.get_mut(change.slot);
+                settle(entry, change, &mut self.wished, &mut self.replaced);
             }
             return;
         }
@@ -69,8 +69,11 @@ impl FetcherSession {
         if has_removed {
             order.retain(|slot| self.is_still_wished(*slot, generation));
         }
-        for slot in &order {
-            self.settle(*slot);
+        for &slot in &order {
+            let entry = self.entries.get_mut(slot);
+            if let Some(change) = self.changes.get(entry.pending.number()) {
+                settle(entry, change, &mut self.wished, &mut self.replaced);
+            }
         }
         self.order = order;
     }
@@ -84,23 +87,6 @@ impl FetcherSession {
         self.dropped.push(Dropped::of(entry.topic, &entry.want));
         self.remove_entry(slot);
         false
-    }
-
-    /// Lists an entry as altered, and as replaced, if the wish list changed it.
-    fn settle(&mut self, slot: u32) {
-        let entry = self.entries.get_mut(slot);
-        let pending = mem::replace(&mut entry.pending, Pending::NOTHING);
-        let Some(Change { held, .. }) = self.changes.get(pending.number()) else {
-            return;
-        };
-        // A partition that was added twice may have come back to what the session holds.
-        if *held == entry.want {
-            return;
-        }
-        self.wished.push(slot);
-        if held.id != entry.want.id && !held.id.is_zero() && !entry.want.id.is_zero() {
-            self.replaced.push(Dropped::of(entry.topic, held));
-        }
     }
 
     /// Links what was dropped of one topic and id, in order.
@@ -122,6 +108,20 @@ impl FetcherSession {
                 dropped.leads = false;
             }
         }
+    }
+}
+
+/// Lists an entry that the wish list changed as altered, and as replaced if its topic id went over to another.
+fn settle(entry: &mut Entry, change: &Change, altered: &mut Vec<u32>, replaced: &mut Vec<Dropped>) {
+    let Change { slot, held } = change;
+    entry.pending = Pending::NOTHING;
+    // A partition that was added twice may have come back to what the session holds.
+    if *held == entry.want {
+        return;
+    }
+    altered.push(*slot);
+    if held.id != entry.want.id && !held.id.is_zero() && !entry.want.id.is_zero() {
+        replaced.push(Dropped::of(entry.topic, held));
     }
 }
 

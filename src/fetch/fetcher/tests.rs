@@ -62,3 +62,13 @@ fn topics_and_ids_of_the_past_are_not_kept() {
     }
     assert!(session.known_ids.len() <= 20, "{} ids", session.known_ids.len());
 }
+
+#[test]
+fn what_was_seen_before_the_wrap_is_not_taken_for_seen() {
+    let mut session = FetcherSession::new(1);
+    round(&mut session, TopicId::from_u128(7), "foo");
+    // The entries bear 2, the number that follows the wrap.
+    session.generation = u32::MAX;
+    assert_eq!(session.wish().build().to_forget().len(), 3);
+    assert_eq!(session.generation, 2);
+}
