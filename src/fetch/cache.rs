@@ -9,7 +9,7 @@ use super::counters::CacheStats;
 use super::request::{FetchMetadata, FetchRequest};
 use super::response::{FetchAnswer, PartitionRead};
 use super::router::ShardRouter;
-use super::session::response_size;
+use super::session::{answer, incremental_size, response_size};
 use super::shard::FetchShard;
 use super::size::ResponseSize;
 use super::state::{CacheState, StateError};
@@ -135,13 +135,11 @@ impl FetchCache {
     /// O(partitions visited); O(changed · log changed) for an incremental fetch under tracking.
     pub fn visit<'a>(&'a mut self, context: &'a FetchContext) -> Visit<'a> {
         match &context.state {
-            State::Error(_) => Visit::nothing(),
-            State::Sessionless(table) => Visit::all(table),
-            State::Full(full) => Visit::all(&full.table),
             State::Incremental(ticket) => self
                 .shards
                 .get_mut(ticket.shard as usize)
                 .map_or_else(Visit::nothing, |shard| shard.visit(ticket)),
+            _ => context.own_table().map_or_else(Visit::nothing, Visit::all),
         }
     }
 
@@ -166,7 +164,9 @@ impl FetchCache {
             State::Incremental(ticket) => self
                 .shards
                 .get(ticket.shard as usize)
-                .map(|shard| shard.response_size(ticket, version, reads)),
+                .and_then(|shard| shard.table(ticket))
+                .map(|table| incremental_size(table, version, reads)),
+            State::Outgrown(last) => Some(incremental_size(&last.table, version, reads)),
             _ => context.own_table().map(|table| response_size(table, version, reads, |_, _| true)),
         }
         .unwrap_or_else(|| ResponseSize::new(version).total(0, 0))
@@ -201,6 +201,10 @@ impl FetchCache {
                 FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID)
             }
             State::Full(full) => self.create(full, reads, random, now),
+            State::Outgrown(mut last) => {
+                answer(&mut last.table, reads, |_, _| {});
+                FetchAnswer::new(ErrorCode::None, last.session_id)
+            }
             State::Incremental(ticket) => match self.shards.get_mut(ticket.shard as usize) {
                 Some(shard) => shard.finish(&ticket, reads),
                 None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
@@ -248,7 +252,7 @@ impl FetchCache {
                 Some(shard) => shard.throttle(ticket),
                 None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
             },
-            _ => FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID),
+            _ => FetchAnswer::new(ErrorCode::None, context.session_id()),
         };
         FetchAnswer { throttle_time_ms, ..answer }
     }

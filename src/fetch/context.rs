@@ -25,6 +25,7 @@ pub(super) enum State {
     Sessionless(Box<PartitionTable>),
     Full(FullFetch),
     Incremental(Ticket),
+    Outgrown(Outgrown),
 }
 
 /// A full request that asks for a session.
@@ -34,6 +35,14 @@ pub(super) struct FullFetch {
     pub(super) fetcher: FetcherKind,
     pub(super) profile: Profile,
     pub(super) principal: u64,
+}
+
+/// A request by which its session outgrew a limit. The session is gone; its partitions are answered
+/// here one last time.
+#[derive(Debug)]
+pub(super) struct Outgrown {
+    pub(super) session_id: i32,
+    pub(super) table: Box<PartitionTable>,
 }
 
 /// An accepted request of a session, which may be gone by the time it is answered.
@@ -99,13 +108,21 @@ impl FetchContext {
         Self { version, state: State::Incremental(ticket) }
     }
 
+    pub(super) const fn outgrown(
+        version: i16,
+        session_id: i32,
+        table: Box<PartitionTable>,
+    ) -> Self {
+        Self { version, state: State::Outgrown(Outgrown { session_id, table }) }
+    }
+
     /// What the request was classified as.
     pub const fn kind(&self) -> ContextKind {
         match self.state {
             State::Error(_) => ContextKind::Error,
             State::Sessionless(_) => ContextKind::Sessionless,
             State::Full(_) => ContextKind::Full,
-            State::Incremental(_) => ContextKind::Incremental,
+            State::Incremental(_) | State::Outgrown(_) => ContextKind::Incremental,
         }
     }
 
@@ -121,6 +138,7 @@ impl FetchContext {
     pub const fn session_id(&self) -> i32 {
         match &self.state {
             State::Incremental(ticket) => ticket.session_id,
+            State::Outgrown(last) => last.session_id,
             _ => FetchMetadata::INVALID_SESSION_ID,
         }
     }
@@ -137,18 +155,17 @@ impl FetchContext {
     /// cannot be read, not by how many are visited.
     pub fn partition_count(&self) -> usize {
         match &self.state {
-            State::Error(_) => 0,
-            State::Sessionless(table) => table.len(),
-            State::Full(full) => full.table.len(),
             State::Incremental(ticket) => ticket.partitions as usize,
+            _ => self.own_table().map_or(0, PartitionTable::len),
         }
     }
 
-    /// The partitions that the request itself lists, if it is a full one.
+    /// The partitions, if no session in a cache has them.
     pub(super) fn own_table(&self) -> Option<&PartitionTable> {
         match &self.state {
             State::Sessionless(table) => Some(table),
             State::Full(full) => Some(&full.table),
+            State::Outgrown(last) => Some(&last.table),
             State::Error(_) | State::Incremental(_) => None,
         }
     }

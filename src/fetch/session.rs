@@ -145,6 +145,15 @@ pub(super) fn answer(
     table.pack();
 }
 
+/// The size of an incremental answer.
+pub(super) fn incremental_size(
+    table: &PartitionTable,
+    version: i16,
+    reads: &[PartitionRead],
+) -> u64 {
+    response_size(table, version, reads, |entry, read| inclusion(entry.reported(), read).0)
+}
+
 /// The size of an answer with those reads that `is_carried` says.
 pub(super) fn response_size(
     table: &PartitionTable,

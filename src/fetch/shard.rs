@@ -14,11 +14,9 @@ use super::context::{FetchContext, FullFetch, Ticket};
 use super::counters::ShardCounters;
 use super::detached::{Detached, DetachedSessions};
 use super::eviction::EvictionOrder;
-use super::inclusion::inclusion;
 use super::request::{FetchMetadata, FetchRequest, FetcherKind};
 use super::response::{Evicted, EvictionReason, FetchAnswer, PartitionRead, Slot};
-use super::session::{Session, answer, response_size};
-use super::size::ResponseSize;
+use super::session::{Session, answer};
 use super::state::{SessionState, StateError};
 use super::table::{PartitionTable, TableDelta, as_number};
 use super::topics::{Key, UNWATCHED};
@@ -153,7 +151,7 @@ impl FetchShard {
         self.places.get_mut(place as usize)?.session.as_mut()
     }
 
-    /// Closes a session, if it is there. The fetch of it that waits is still answered.
+    /// Closes a session, if it is there.
     pub(super) fn close(&mut self, id: i32) {
         if let Some(place) = self.place_of(id) {
             self.remove(place, Removal::Closed);
@@ -206,10 +204,12 @@ impl FetchShard {
         let ticket = Ticket { shard, place, generation, session_id: id, epoch, partitions: size };
         let cached = self.partitions.saturating_add(cached_elsewhere);
         let limits = &self.limits;
-        if grew && (size > limits.session_partitions || cached > limits.cached_partitions) {
-            self.remove(place, Removal::OverLimit);
+        let is_over = size > limits.session_partitions || cached > limits.cached_partitions;
+        let outgrown = if grew && is_over { self.take(place, Removal::OverLimit) } else { None };
+        match outgrown {
+            Some(session) => FetchContext::outgrown(request.version, id, session.table),
+            None => FetchContext::incremental(request.version, ticket),
         }
-        FetchContext::incremental(request.version, ticket)
     }
 
     /// Whether there is a session that can take the request; the order of the checks is Kafka's.
@@ -267,22 +267,6 @@ impl FetchShard {
             Some(session) if place.is_of(ticket) => Some(&session.table),
             _ => self.detached.find(ticket).map(|it| &*it.table),
         }
-    }
-
-    pub(super) fn response_size(
-        &self,
-        ticket: &Ticket,
-        version: i16,
-        reads: &[PartitionRead],
-    ) -> u64 {
-        self.table(ticket).map_or_else(
-            || ResponseSize::new(version).total(0, 0),
-            |table| {
-                response_size(table, version, reads, |entry, read| {
-                    inclusion(entry.reported(), read).0
-                })
-            },
-        )
     }
 
     /// Answers an accepted request.
@@ -473,12 +457,24 @@ impl FetchShard {
         (start..end).chain(first..start).find(|&id| self.place_of(id).is_none())
     }
 
+    /// Removes a session. The fetch of it that waits is still answered.
     fn remove(&mut self, place: u32, why: Removal) {
+        let Some(generation) = self.places.get(place as usize).map(|it| it.generation) else {
+            return;
+        };
+        if let Some(Session { id: session_id, epoch, table, is_waiting: true, .. }) =
+            self.take(place, why)
+        {
+            self.detached.push(Detached { place, generation, session_id, epoch, table });
+        }
+    }
+
+    /// Takes a session out of its place and out of all orders and indexes.
+    fn take(&mut self, place: u32, why: Removal) -> Option<Session> {
         self.unwatch_all(place);
-        let Some(it) = self.places.get_mut(place as usize) else { return };
-        let generation = it.generation;
-        let Some(session) = it.session.take() else { return };
-        it.generation = generation.wrapping_add(1);
+        let it = self.places.get_mut(place as usize)?;
+        let session = it.session.take()?;
+        it.generation = it.generation.wrapping_add(1);
         self.free.push(place);
         if let Ok(found) =
             self.by_id.find_entry(self.hasher.hash_one(session.id), |&other| other == place)
@@ -499,15 +495,7 @@ impl FetchShard {
                 self.principals.remove(&session.principal);
             }
         }
-        if session.is_waiting {
-            self.detached.push(Detached {
-                place,
-                generation,
-                session_id: session.id,
-                epoch: session.epoch,
-                table: session.table,
-            });
-        }
+        Some(session)
     }
 
     /// Brings the index of changes up to date with what a request changed of a session.

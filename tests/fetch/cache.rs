@@ -2,7 +2,7 @@
 
 use crate::support::{BAR, Broker, FOO, answered, at, fetch, one_shard, refused};
 use kafka_coordination::ErrorCode;
-use kafka_coordination::fetch::{CacheConfig, CacheState, FetchCache, StateError};
+use kafka_coordination::fetch::{CacheConfig, CacheState, FetchCache, ShardRouter, StateError};
 
 const RANGE: i32 = i32::MAX / 8;
 
@@ -36,6 +36,7 @@ fn s01_session_ids_are_positive() {
     assert_eq!(broker.cache.stats().sessions, 10_000);
 }
 
+#[allow(clippy::many_single_char_names, reason = "the names of Kafka's test")]
 #[test]
 fn s02_the_stalest_goes_first_then_the_smallest_that_has_aged() {
     let mut broker = Broker::of_one_shard(3, 100);
@@ -265,6 +266,46 @@ fn s67_ids_that_no_shard_issues_are_not_found() {
         assert_ne!(renewed.session_id, 0, "{id}");
     }
     assert!(broker.live().contains(&live));
+}
+
+#[test]
+fn a_cache_a_shard_with_a_router_is_as_good_as_one_of_all_shards() {
+    let config = CacheConfig::default().with_slots(16).unwrap().with_first_shard(5);
+    let mut whole = Broker::new(config.clone());
+    let mut router = ShardRouter::of_config(&config);
+    let mut shards: Vec<Broker> = (0..8)
+        .map(|shard| {
+            let mut broker = Broker::new(config.clone());
+            broker.cache = FetchCache::of_shard(config.clone(), shard).expect("one of eight");
+            broker
+        })
+        .collect();
+    assert!(FetchCache::of_shard(config, 8).is_none());
+    let mut ids = Vec::new();
+    for round in 0..30 {
+        // A new session, which may name an old one; all draw the same.
+        let old = ids.get(round / 2).copied().unwrap_or(0);
+        for broker in shards.iter_mut().chain([&mut whole]) {
+            broker.draws.scripted = [7 + u32::try_from(round).unwrap()].into();
+        }
+        let request = fetch(old, 0).wants(FOO, 0);
+        let due = whole.serve(&request, |_| at(10));
+        if let Some(shard) = router.shard_of(old) {
+            shards[shard].cache.close(old);
+        }
+        let next = router.next_shard();
+        assert_eq!(shards[next].serve(&request, |_| at(10)), due, "{round}");
+        ids.push(due.session_id);
+        // And a request of some session.
+        let id = ids[round * 5 % ids.len()];
+        let request = fetch(id, 1).wants(BAR, 0);
+        let due = whole.serve(&request, |_| at(10));
+        let shard = router.shard_of(id).unwrap_or(0);
+        assert_eq!(shards[shard].serve(&request, |_| at(10)), due, "{round}");
+    }
+    let live: Vec<i32> = shards.iter().flat_map(Broker::live).collect();
+    assert_eq!(live, whole.live());
+    assert!(!live.is_empty());
 }
 
 #[test]

@@ -99,8 +99,11 @@ fn a_late_answer_is_as_good_as_a_prompt_one() {
     assert_eq!(broker.session(id).last_used, Monotonic::from_millis(0), "as of its acceptance");
 }
 
+/// A way in which a session goes away.
+type Removal = fn(&mut Broker, i32);
+
 /// How a session may go away while its fetch waits.
-fn removals() -> Vec<(&'static str, fn(&mut Broker, i32))> {
+fn removals() -> Vec<(&'static str, Removal)> {
     vec![
         ("evicted", |broker, _| {
             while broker.cache.stats().evictions() == 0 {
@@ -412,7 +415,8 @@ fn only_the_last_visit_counts() {
 
 #[test]
 fn what_is_not_told_stays_to_be_visited() {
-    let answers: [(&str, fn(&mut Broker, FetchContext)); 3] = [
+    type Answer = fn(&mut Broker, FetchContext);
+    let answers: [(&str, Answer); 3] = [
         ("throttled", |broker, context| drop(broker.throttle(context, 5))),
         ("dropped", |_, context| drop(context)),
         ("overtaken", |broker, context| {

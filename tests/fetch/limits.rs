@@ -1,8 +1,10 @@
 //! Limits that Kafka does not have: partitions of a session, of all sessions, sessions of a principal.
 
-use crate::support::{BAR, Broker, FOO, ZAR, answered, at, fetch, one_shard, refused};
-use kafka_coordination::ErrorCode;
-use kafka_coordination::fetch::{CacheConfig, ConfigError};
+use crate::support::{
+    BAR, Broker, FOO, ZAR, answered, at, fetch, one_shard, refused, stale, throttled,
+};
+use kafka_coordination::fetch::{CacheConfig, ChangeTracking, ConfigError, ContextKind};
+use kafka_coordination::{ErrorCode, TopicId};
 
 fn not_found() -> crate::support::Response {
     refused(ErrorCode::FetchSessionIdNotFound)
@@ -32,6 +34,38 @@ fn a_session_that_grows_too_big_is_answered_and_then_gone() {
     assert_eq!(broker.serve(&fetch(id, 2), |_| at(10)), not_found());
     let stats = broker.cache.stats();
     assert_eq!((stats.over_limit, stats.partitions, stats.evictions()), (1, 0, 0));
+}
+
+#[test]
+fn it_is_answered_whatever_the_cache_keeps_of_sessions_that_are_gone() {
+    let config = one_shard(10, 1000).with_session_partitions_max(3).unwrap();
+    for tracking in [ChangeTracking::Off, ChangeTracking::On] {
+        let config = config.clone().with_change_tracking(tracking).with_detached_max(0, 0);
+        let mut broker = Broker::new(config);
+        let id = broker.open(&fetch(0, 0).wants_first(FOO, 3));
+        let earlier = broker.begin(&fetch(id, 1));
+        let context = broker.begin(&fetch(id, 2).wants(BAR, 0));
+        assert_eq!(context.kind(), ContextKind::Incremental);
+        assert_eq!((context.session_id(), context.partition_count()), (id, 4));
+        let reads = broker.read(&context, |label| if label == "foo-1" { at(20) } else { at(10) });
+        let plain: Vec<_> = reads.iter().map(|(_, read)| *read).collect();
+        // Two of four partitions: a topic each.
+        assert_eq!(broker.cache.response_size(&context, &plain), 4 + 12 + 2 * (18 + 37));
+        let foo = TopicId::from_u128(FOO.id);
+        assert_eq!(broker.cache.slots(&context).find(foo, "", 1), Some(plain[1].slot()));
+        assert_eq!(broker.finish(context, reads), answered(id, &["foo-1", "bar-0"]));
+        let stale = stale(ErrorCode::InvalidFetchSessionEpoch, id);
+        assert_eq!(broker.answer(earlier, |_| at(10)), stale);
+    }
+}
+
+#[test]
+fn it_may_be_throttled() {
+    let mut broker = at_most_three_partitions();
+    let id = broker.open(&fetch(0, 0).wants_first(FOO, 3));
+    let context = broker.begin(&fetch(id, 1).wants(BAR, 0));
+    assert_eq!(broker.throttle(context, 7), throttled(id, 7));
+    assert_eq!(broker.serve(&fetch(id, 2), |_| at(10)), not_found());
 }
 
 #[test]

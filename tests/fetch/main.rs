@@ -10,6 +10,13 @@
     clippy::unwrap_used,
     reason = "what a test does not expect fails it"
 )]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "the numbers are small"
+)]
+#![allow(clippy::std_instead_of_alloc, reason = "tests have the standard library")]
 
 mod broker;
 mod cache;

@@ -3,6 +3,7 @@
 use crate::support::{
     BAR, Broker, FOO, FOO_AGAIN, Request, Row, Topic, ZAR, ZERO, at, failed, fetch,
 };
+use core::ops::RangeInclusive;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::PartitionRead;
 
@@ -142,50 +143,53 @@ impl Encoder {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
-/// The vectors of Kafka's own encoder: versions, top-level error, session id, the read of foo-0 if
-/// there is one, and the body.
-fn vectors() -> Vec<(Vec<i16>, i16, i32, Option<Row>, &'static str)> {
+/// A response body that Kafka's own encoder wrote.
+struct Vector {
+    versions: RangeInclusive<i16>,
+    error: i16,
+    session_id: i32,
+    /// The read of foo-0, if it is there.
+    row: Option<Row>,
+    hex: &'static str,
+}
+
+fn vectors() -> Vec<Vector> {
+    let not_found = |versions, hex| Vector { versions, error: 70, session_id: 0, row: None, hex };
+    let of_foo = |versions, row, hex| {
+        let row = Some(row);
+        Vector { versions, error: 0, session_id: 123, row, hex }
+    };
     let plain = at(10);
     let diverging = at(105).diverging();
     vec![
-        (vec![7, 11], 70, 0, None, "0000000000460000000000000000"),
-        ((12..=18).collect(), 70, 0, None, "000000000046000000000100"),
-        (
-            vec![7],
-            0,
-            123,
-            Some(plain),
+        not_found(7..=11, "0000000000460000000000000000"),
+        not_found(12..=18, "000000000046000000000100"),
+        of_foo(
+            7..=7,
+            plain,
             "0000000000000000007b000000010003666f6f00000001000000000000000000000000000a000000000000000a0000000000000000ffffffff00000000",
         ),
-        (
-            vec![11],
-            0,
-            123,
-            Some(plain),
+        of_foo(
+            11..=11,
+            plain,
             "0000000000000000007b000000010003666f6f00000001000000000000000000000000000a000000000000000a0000000000000000ffffffffffffffff00000000",
         ),
-        (
-            vec![12],
-            0,
-            123,
-            Some(plain),
+        of_foo(
+            12..=12,
+            plain,
             "0000000000000000007b0204666f6f02000000000000000000000000000a000000000000000a000000000000000000ffffffff01000000",
         ),
-        (
-            (13..=18).collect(),
-            0,
-            123,
-            Some(plain),
+        of_foo(
+            13..=18,
+            plain,
             "0000000000000000007b0200112233445566778899aabbccddeeff02000000000000000000000000000a000000000000000a000000000000000000ffffffff01000000",
         ),
-        (
-            (13..=18).collect(),
-            0,
-            123,
-            Some(diverging),
+        of_foo(
+            13..=18,
+            diverging,
             "0000000000000000007b0200112233445566778899aabbccddeeff0200000000000000000000000000690000000000000069000000000000000000ffffffff0101000d00000003000000000000005a000000",
         ),
     ]
@@ -195,7 +199,7 @@ const VECTOR_FOO: Topic = Topic { id: VECTOR_ID, name: "foo" };
 
 #[test]
 fn the_size_is_that_of_kafkas_own_bytes_and_four() {
-    for (versions, error, session_id, row, expected) in vectors() {
+    for Vector { versions, error, session_id, row, hex: expected } in vectors() {
         for version in versions {
             let mut broker = Broker::of_one_shard(1, 1000);
             broker.learn(VECTOR_FOO);

@@ -195,8 +195,8 @@ fn leaving_and_entering_in_the_middle_changes_no_answer() {
             for step in 0..60 {
                 let request = any_request(&mut random, &brokers[0]);
                 let rows = random.next_u32();
-                let forget_name = random.next_u32() % 4 == 0;
-                let is_throttled = random.next_u32() % 8 == 0;
+                let forget_name = random.next_u32().is_multiple_of(4);
+                let is_throttled = random.next_u32().is_multiple_of(8);
                 leave_and_enter(&mut brokers[1], &config);
                 let responses = brokers.each_mut().map(|broker| {
                     broker.now += i64::from(rows % 40);

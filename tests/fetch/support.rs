@@ -147,6 +147,7 @@ impl Request {
 
 /// What a read of one partition found.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "a response has as many")]
 pub(crate) struct Row {
     high_watermark: i64,
     log_start_offset: i64,
