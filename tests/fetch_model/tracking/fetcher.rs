@@ -61,6 +61,8 @@ pub(crate) struct FetchPlan {
     pub(crate) min_bytes: i64,
     pub(crate) max_bytes: i64,
     pub(crate) waits: bool,
+    /// It does not wait for the answer to the one before.
+    pub(crate) overtakes: bool,
     /// What happens between the read and the answer.
     pub(crate) during: Option<Event>,
     pub(crate) end: End,
@@ -211,7 +213,7 @@ pub(crate) fn operations(length: usize) -> impl Strategy<Value = Vec<(i64, Opera
     let end =
         || prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)];
     let operation = prop_oneof![
-        8 => fetch().prop_map(Operation::Fetch),
+        12 => fetch().prop_map(Operation::Fetch),
         6 => event().prop_map(Operation::Event),
         1 => (any::<u8>(), end()).prop_map(|(at, end)| Operation::Expire(at, end)),
     ];
@@ -219,8 +221,8 @@ pub(crate) fn operations(length: usize) -> impl Strategy<Value = Vec<(i64, Opera
 }
 
 fn fetch() -> impl Strategy<Value = FetchPlan> {
-    let topic = prop_oneof![8 => 0..2_usize, 1 => 2..4_usize];
-    let partition = || prop_oneof![12 => 0..PARTITIONS, 1 => Just(PARTITIONS)];
+    let topic = prop_oneof![16 => 0..2_usize, 1 => 2..4_usize];
+    let partition = || prop_oneof![24 => 0..PARTITIONS, 1 => Just(PARTITIONS)];
     let offset = prop_oneof![
         2 => Just(OffsetPlan::Same),
         4 => Just(OffsetPlan::End),
@@ -228,8 +230,8 @@ fn fetch() -> impl Strategy<Value = FetchPlan> {
         1 => Just(OffsetPlan::Start),
         1 => Just(OffsetPlan::Back),
     ];
-    let behind = prop_oneof![4 => Just(None), 1 => (0..3_i32).prop_map(Some)];
-    let wanted = (topic, partition(), offset, prop::bool::weighted(0.2), behind).prop_map(
+    let behind = prop_oneof![9 => Just(None), 1 => (0..3_i32).prop_map(Some)];
+    let wanted = (topic, partition(), offset, prop::bool::weighted(0.1), behind).prop_map(
         |(topic, partition, offset, names_leader_epoch, last_epoch_behind)| WantedPlan {
             topic,
             partition,
@@ -241,19 +243,19 @@ fn fetch() -> impl Strategy<Value = FetchPlan> {
     let who = (
         0..FETCHERS,
         prop_oneof![60 => Just(None), 1 => (0..FETCHERS).prop_map(Some)],
-        prop::bool::weighted(0.05),
+        prop::bool::weighted(0.02),
         prop::bool::weighted(0.7),
-        prop_oneof![8 => Just(None), 1 => any::<u8>().prop_map(Some)],
+        prop_oneof![6 => Just(None), 1 => any::<u8>().prop_map(Some)],
     );
     let lists = (
-        prop_oneof![3 => Just(Vec::new()), 2 => vec(wanted, 0..4)],
-        prop_oneof![9 => Just(Vec::new()), 1 => vec((0..3_usize, partition()), 1..3)],
-        prop::bool::weighted(0.7),
+        prop_oneof![3 => Just(Vec::new()), 1 => vec(wanted, 0..5)],
+        prop_oneof![14 => Just(Vec::new()), 1 => vec((0..3_usize, partition()), 1..3)],
+        prop::bool::weighted(0.9),
     );
     let how = (
         prop_oneof![4 => Just(1_i64), 1 => Just(50), 1 => Just(1000)],
         prop_oneof![3 => Just(1000_i64), 1 => Just(40), 1 => Just(0)],
-        prop::bool::weighted(0.4),
+        (prop::bool::weighted(0.4), prop::bool::weighted(0.2)),
         prop_oneof![5 => Just(None), 1 => event().prop_map(Some)],
         prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)],
     );
@@ -268,7 +270,8 @@ fn fetch() -> impl Strategy<Value = FetchPlan> {
         advances: lists.2,
         min_bytes: how.0,
         max_bytes: how.1,
-        waits: how.2,
+        waits: how.2.0,
+        overtakes: how.2.1,
         during: how.3,
         end: how.4,
     })

@@ -7,6 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The broker ids of the two followers.
 pub(crate) const FOLLOWERS: [i32; 2] = [1, 2];
 
+/// Who gets no data at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Throttled {
+    Nobody,
+    /// Followers that are not in sync, as in Kafka. They are visited anyway.
+    OutOfSync,
+    /// All followers: a stricter host.
+    Followers,
+}
+
 /// A log, its place in the cluster, and what is asked of the broker about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
@@ -24,8 +34,7 @@ pub(crate) struct Log {
     pub(crate) in_sync: BTreeSet<i32>,
     /// The rack whose consumers are sent to a closer replica.
     pub(crate) closer_in: Option<u8>,
-    /// Whether its followers are throttled while they are not in sync.
-    pub(crate) is_throttled: bool,
+    pub(crate) throttled: Throttled,
     /// What lies before this offset is in the remote tier.
     pub(crate) remote_end: i64,
     /// Whether the remote tier answers at once.
@@ -50,7 +59,7 @@ impl Log {
             replicas: BTreeSet::from(FOLLOWERS),
             in_sync: BTreeSet::from(FOLLOWERS),
             closer_in: None,
-            is_throttled: false,
+            throttled: Throttled::Nobody,
             remote_end: 0,
             is_remote_ready: false,
         }

@@ -1,7 +1,7 @@
 //! What a broker does with the partitions that a context shows it: tests before the read, the
 //! read, and the budget over all of them.
 
-use super::log::Log;
+use super::log::{Log, Throttled};
 use super::world::World;
 use crate::driver::Visited;
 use crate::reading::Reading;
@@ -149,7 +149,12 @@ impl Pass {
             budget.spend(limit.max(0));
             return;
         }
-        if log.is_throttled && outcome.revisit.is_out_of_sync {
+        let is_throttled = match log.throttled {
+            Throttled::Nobody => false,
+            Throttled::OutOfSync => outcome.revisit.is_out_of_sync,
+            Throttled::Followers => matches!(who, Who::Follower { .. }),
+        };
+        if is_throttled {
             outcome.revisit.is_throttled = true;
             return;
         }

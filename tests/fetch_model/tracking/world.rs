@@ -1,6 +1,6 @@
 //! A simulated broker: what it knows of the cluster, what its logs hold, and how both change.
 
-use super::log::{FOLLOWERS, Log};
+use super::log::{FOLLOWERS, Log, Throttled};
 use super::rows::Row;
 use kafka_coordination::fetch::Change;
 use kafka_coordination::{TopicId, TopicName};
@@ -42,13 +42,16 @@ pub(crate) enum Event {
     Delete(usize),
     /// Deleted and created in one change of the metadata.
     Recreate(usize, bool),
-    Access(u8, usize),
-    FollowerAccess,
-    InSync(usize, i32, usize),
+    /// Whether a principal may read a topic.
+    Access(u8, usize, bool),
+    /// Whether followers may fetch at all.
+    FollowerAccess(bool),
+    /// Whether a follower is in sync.
+    InSync(usize, i32, usize, bool),
     BrokerEpoch(usize),
     CloserReplica(usize, i32, Option<u8>),
-    Throttle(usize, i32),
-    RemoteReady(usize, i32),
+    Throttle(usize, i32, Throttled),
+    RemoteReady(usize, i32, bool),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +59,8 @@ pub(crate) enum LeaderEvent {
     Resign,
     /// With the next epoch, which starts at the log's end.
     Lead,
-    Offline,
-    Replica(usize),
+    Directory(bool),
+    Replica(usize, bool),
 }
 
 /// A change that the host has to mark, and the row of the table that says so.
@@ -163,8 +166,8 @@ impl World {
                 });
                 marks.collect()
             }
-            Event::Access(..) | Event::FollowerAccess => vec![of_all(Row::E8)],
-            Event::InSync(topic, partition, _) => {
+            Event::Access(..) | Event::FollowerAccess(_) => vec![of_all(Row::E8)],
+            Event::InSync(topic, partition, _, _) => {
                 of_log(topic, partition, Row::E11, Change::FollowerState).into_iter().collect()
             }
             Event::BrokerEpoch(_) => {
@@ -197,15 +200,10 @@ impl World {
                 self.delete(TOPICS[topic]);
                 self.create(TOPICS[topic], is_hosted);
             }
-            Event::Access(principal, topic) => {
-                let rule = (principal, TOPICS[topic].to_owned());
-                if !self.denied.remove(&rule) {
-                    self.denied.insert(rule);
-                }
+            Event::Access(principal, topic, is_allowed) => {
+                set(&mut self.denied, (principal, TOPICS[topic].to_owned()), !is_allowed);
             }
-            Event::FollowerAccess => {
-                self.followers_are_authorised = !self.followers_are_authorised;
-            }
+            Event::FollowerAccess(is_allowed) => self.followers_are_authorised = is_allowed,
             Event::BrokerEpoch(follower) => {
                 *self.broker_epochs.entry(FOLLOWERS[follower]).or_insert(0) += 1;
             }
@@ -215,10 +213,10 @@ impl World {
             | Event::LogStart(topic, partition, _, _)
             | Event::Truncate(topic, partition, _)
             | Event::Leader(topic, partition, _)
-            | Event::InSync(topic, partition, _)
+            | Event::InSync(topic, partition, _, _)
             | Event::CloserReplica(topic, partition, _)
-            | Event::Throttle(topic, partition)
-            | Event::RemoteReady(topic, partition) => {
+            | Event::Throttle(topic, partition, _)
+            | Event::RemoteReady(topic, partition, _) => {
                 if let Some(log) = self.logs.get_mut(&(TOPICS[topic].to_owned(), partition)) {
                     apply_to_log(log, event);
                 }
@@ -253,73 +251,84 @@ fn apply_to_log(log: &mut Log, event: Event) {
                 log.leader_epoch += 1;
                 log.epoch_start = log.end;
             }
-            LeaderEvent::Offline => log.is_offline = !log.is_offline,
-            LeaderEvent::Replica(follower) => flip(&mut log.replicas, FOLLOWERS[follower]),
+            LeaderEvent::Directory(is_online) => log.is_offline = !is_online,
+            LeaderEvent::Replica(follower, is_one) => {
+                set(&mut log.replicas, FOLLOWERS[follower], is_one);
+            }
         },
-        Event::InSync(_, _, follower) => flip(&mut log.in_sync, FOLLOWERS[follower]),
+        Event::InSync(_, _, follower, is_in) => set(&mut log.in_sync, FOLLOWERS[follower], is_in),
         Event::CloserReplica(_, _, rack) => log.closer_in = rack,
-        Event::Throttle(..) => log.is_throttled = !log.is_throttled,
-        Event::RemoteReady(..) => log.is_remote_ready = !log.is_remote_ready,
+        Event::Throttle(_, _, throttled) => log.throttled = throttled,
+        Event::RemoteReady(_, _, is_ready) => log.is_remote_ready = is_ready,
         _ => {}
     }
 }
 
-fn flip(set: &mut BTreeSet<i32>, it: i32) {
-    if !set.remove(&it) {
+fn set<T: Ord>(set: &mut BTreeSet<T>, it: T, is_in: bool) {
+    if is_in {
         set.insert(it);
+    } else {
+        set.remove(&it);
     }
 }
 
+/// Events, of which those that let fetches fail are undone soon.
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     let at = || (0..TOPICS.len(), 0..PARTITIONS);
+    let throttled = select(&[Throttled::Nobody, Throttled::OutOfSync, Throttled::Followers]);
+    let mostly = || prop::bool::weighted(0.7);
     let leader = prop_oneof![
         1 => Just(LeaderEvent::Resign),
-        3 => Just(LeaderEvent::Lead),
-        1 => Just(LeaderEvent::Offline),
-        1 => (0..2_usize).prop_map(LeaderEvent::Replica),
+        4 => Just(LeaderEvent::Lead),
+        2 => mostly().prop_map(LeaderEvent::Directory),
+        2 => (0..2_usize, mostly()).prop_map(|(at, is_one)| LeaderEvent::Replica(at, is_one)),
     ];
     prop_oneof![
-        10 => (at(), 1..4_u8).prop_map(|((topic, partition), n)| {
+        18 => (at(), 1..4_u8).prop_map(|((topic, partition), n)| {
             Event::Append(topic, partition, n)
         }),
-        8 => (at(), prop_oneof![2 => Just(0_u8), 1 => 0..3_u8], any::<bool>()).prop_map(
+        16 => (at(), select(&[0, 0, 0, 1, 2]), any::<bool>()).prop_map(
             |((topic, partition), below, along)| {
                 Event::HighWatermark(topic, partition, below, along)
             },
         ),
-        3 => (at(), 0..3_u8).prop_map(|((topic, partition), below)| {
+        6 => (at(), select(&[0, 0, 1, 2])).prop_map(|((topic, partition), below)| {
             Event::LastStable(topic, partition, below)
         }),
-        2 => (at(), 0..4_u8, select(&[0, 0, 1, 2])).prop_map(
+        6 => (at(), 0..4_u8, select(&[0, 0, 1, 3])).prop_map(
             |((topic, partition), below, remote)| {
                 Event::LogStart(topic, partition, below, remote)
             },
         ),
-        1 => (at(), 0..3_u8).prop_map(|((topic, partition), below)| {
+        3 => (at(), 1..3_u8).prop_map(|((topic, partition), below)| {
             Event::Truncate(topic, partition, below)
         }),
-        3 => (at(), leader).prop_map(|((topic, partition), change)| {
+        5 => (at(), leader).prop_map(|((topic, partition), change)| {
             Event::Leader(topic, partition, change)
         }),
-        2 => (0..TOPICS.len(), any::<bool>()).prop_map(|(topic, hosted)| {
-            Event::Create(topic, hosted)
+        4 => (0..TOPICS.len(), mostly()).prop_map(|(topic, is_hosted)| {
+            Event::Create(topic, is_hosted)
         }),
         1 => (0..TOPICS.len()).prop_map(Event::Delete),
-        1 => (0..TOPICS.len(), any::<bool>()).prop_map(|(topic, hosted)| {
-            Event::Recreate(topic, hosted)
+        1 => (0..TOPICS.len(), mostly()).prop_map(|(topic, is_hosted)| {
+            Event::Recreate(topic, is_hosted)
         }),
-        1 => (0..2_u8, 0..TOPICS.len()).prop_map(|(principal, topic)| {
-            Event::Access(principal, topic)
+        2 => (0..2_u8, 0..TOPICS.len(), mostly()).prop_map(|(principal, topic, is_allowed)| {
+            Event::Access(principal, topic, is_allowed)
         }),
-        1 => Just(Event::FollowerAccess),
-        3 => (at(), 0..2_usize).prop_map(|((topic, partition), follower)| {
-            Event::InSync(topic, partition, follower)
+        2 => mostly().prop_map(Event::FollowerAccess),
+        6 => (at(), 0..2_usize, mostly()).prop_map(|((topic, partition), follower, is_in)| {
+            Event::InSync(topic, partition, follower, is_in)
         }),
         1 => (0..2_usize).prop_map(Event::BrokerEpoch),
-        2 => (at(), prop_oneof![Just(None), (0..2_u8).prop_map(Some)]).prop_map(
+        4 => (at(), select(&[None, None, Some(0), Some(1)])).prop_map(
             |((topic, partition), rack)| Event::CloserReplica(topic, partition, rack),
         ),
-        2 => at().prop_map(|(topic, partition)| Event::Throttle(topic, partition)),
-        2 => at().prop_map(|(topic, partition)| Event::RemoteReady(topic, partition)),
+        6 => (at(), throttled).prop_map(|((topic, partition), throttled)| {
+            Event::Throttle(topic, partition, throttled)
+        }),
+        5 => (at(), any::<bool>()).prop_map(|((topic, partition), is_ready)| {
+            Event::RemoteReady(topic, partition, is_ready)
+        }),
     ]
 }
