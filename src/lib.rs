@@ -57,3 +57,8 @@ pub use random::Random;
 pub use time::SystemClock;
 pub use time::{Clock, ManualClock, Monotonic, Timestamp};
 pub use topic::{ParseTopicIdError, TopicId, TopicIdPartition, TopicName, TopicPartition};
+
+/// The example in the README compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
