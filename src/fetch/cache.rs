@@ -128,7 +128,7 @@ impl FetchCache {
 
     /// The partitions to read for a context, in the order of its session.
     ///
-    /// With [`ChangeTracking::On`](super::ChangeTracking::On) an incremental fetch is shown the
+    /// With [`ChangeTracking::On`] an incremental fetch is shown the
     /// partitions that may have something to answer; the others would contribute nothing. A fetch
     /// that a later one of its session has overtaken is shown nothing: its answer is an error.
     ///
@@ -260,7 +260,7 @@ impl FetchCache {
     /// Tells the sessions that hold a partition that it changed: those by topic id of the topic
     /// with this id, those by name of the topic with this name. `on_marked` hears of each.
     ///
-    /// Does nothing without [`ChangeTracking::On`](super::ChangeTracking::On). O(sessions that hold
+    /// Does nothing without [`ChangeTracking::On`]. O(sessions that hold
     /// partitions of the topic), with a look-up in those that are likely to hold this one.
     pub fn mark(
         &mut self,

@@ -44,8 +44,11 @@ fn not_found() -> Response {
 /// Fetches until nothing is left to visit or tell; the next epoch.
 fn settle(broker: &mut Broker, id: i32) -> i32 {
     for _ in 0..2 {
-        let epoch = broker.session(id).epoch;
-        let _ = broker.serve(&fetch(id, epoch), |_| at(10));
+        let session = broker.session(id);
+        let request = fetch(id, session.epoch);
+        let is_follower = session.fetcher == FetcherKind::Follower;
+        let request = if is_follower { request.follower() } else { request };
+        let _ = broker.serve(&request, |_| at(10));
     }
     broker.session(id).epoch
 }
@@ -537,7 +540,7 @@ fn a_mark_says_who_waits_and_since_when_all_was_quiet() {
     assert!(!first.is_waiting);
     assert_eq!(first.quiet_at, Some(Monotonic::from_millis(50)));
     assert_eq!(marked(&mut broker, 0).quiet_at, None, "it was marked before");
-    let context = broker.at(70).begin(&fetch(id, 3));
+    let context = broker.at(70).begin(&fetch(id, 3).follower());
     assert_eq!(broker.listed(&context), ["foo-0"]);
     let second = marked(&mut broker, 1);
     assert!(second.is_waiting);
@@ -664,9 +667,9 @@ fn a_partition_that_was_never_seen_quiet_is_not_said_to_have_been() {
     settle(broker.at(50), id);
     // From here on partition 0 has records that its fetcher has not confirmed.
     mark(&mut broker, FOO, 0, Change::Appended);
-    let _ = broker.at(60).serve(&fetch(id, 3), |_| at(10).records(1));
+    let _ = broker.at(60).serve(&fetch(id, 3).follower(), |_| at(10).records(1));
     broker.cache.mark_all();
-    let context = broker.at(70).begin(&fetch(id, 4));
+    let context = broker.at(70).begin(&fetch(id, 4).follower());
     let reads = broker.read(&context, |_| at(10));
     broker.cache.mark_all();
     let _ = broker.finish(context, reads);
