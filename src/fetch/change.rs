@@ -147,15 +147,19 @@ impl Changes {
     /// Settles what a request accepted at that time visits. A mark that comes after this call
     /// outlives the answer.
     pub(super) fn begin_visit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {
+        // If all are visited, none that is settled comes to be known as quiet.
+        let all = self.all;
         let mut is_sorted = true;
         let mut last = 0;
         self.slots.retain(|&slot| {
             let Some(entry) = table.entries_mut().get_mut(slot as usize) else { return false };
-            if !entry.is_live() || !entry.is_changed() {
+            if !entry.is_live() || !(entry.is_changed() || all) {
                 entry.set_unchanged();
                 return false;
             }
-            entry.set_visited();
+            if entry.is_changed() {
+                entry.set_visited();
+            }
             let rank = table.rank(Slot(slot));
             is_sorted &= last <= rank;
             last = rank;

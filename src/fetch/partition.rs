@@ -117,7 +117,9 @@ impl Entry {
 
     /// Keeps the entry in the list of changed partitions without calling it newly changed.
     pub(super) const fn keep_changed(&mut self) {
-        self.topic |= CHANGED;
+        if !self.is_changed() {
+            self.topic = self.topic & !SINCE_LAST | CHANGED;
+        }
     }
 
     pub(super) const fn set_visited(&mut self) {
