@@ -75,13 +75,12 @@ impl Session {
             epoch: self.epoch,
             uses_topic_ids: self.uses_topic_ids,
             fetcher: self.fetcher,
+            asked_by: self.asked_by,
             principal: self.principal,
             profile: self.profile,
             created: self.created,
             last_used: self.last_used,
-            // Whom the quiet was kept for is not exported: it starts anew.
-            visits_all: self.asked_by != self.fetcher
-                || changes.is_none_or(|changes| changes.is_all(marked_all)),
+            visits_all: changes.is_none_or(|changes| changes.is_all(marked_all)),
             quiet_at: changes.and_then(Changes::quiet_at),
             partitions: self.table.states().collect(),
         }

@@ -425,7 +425,7 @@ impl FetchShard {
             epoch: state.epoch,
             fetcher,
             principal,
-            asked_by: fetcher,
+            asked_by: state.asked_by,
             profile: state.profile,
             created,
             last_used,

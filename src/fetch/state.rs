@@ -36,6 +36,8 @@ pub struct SessionState {
     pub uses_topic_ids: bool,
     /// Who created it.
     pub fetcher: FetcherKind,
+    /// Who sent its last request: a session is bound to nothing but its id.
+    pub asked_by: FetcherKind,
     /// The principal that created it.
     pub principal: u64,
     /// The profile of its last request.

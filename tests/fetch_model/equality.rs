@@ -119,6 +119,7 @@ impl Twin {
                 epoch: session.epoch,
                 uses_topic_ids: session.uses_topic_ids,
                 fetcher: session.fetcher,
+                asked_by: session.asked_by,
                 principal: session.principal,
                 profile: session.profile,
                 created: Monotonic::from_millis(session.created),

@@ -40,7 +40,7 @@ proptest! {
     /// The sorted maps themselves are the model's: it evicts as the cache does, and these are the
     /// maps by which it does.
     #[test]
-    fn inv_01_sessions_are_in_the_maps_that_they_belong_to(
+    fn fs_01_sessions_are_in_the_maps_that_they_belong_to(
         setup in setup(),
         operations in operations(60),
     ) {
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn inv_02_the_keys_of_the_maps_are_those_of_their_sessions(
+    fn fs_02_the_keys_of_the_maps_are_those_of_their_sessions(
         setup in setup(),
         operations in operations(60),
     ) {
@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn inv_03_the_cached_sizes_are_those_of_the_sessions() {
+fn fs_03_the_cached_sizes_are_those_of_the_sessions() {
     after_each_step(|| {
         |_, step| {
             let sizes = step.after.state.sessions.iter();
@@ -106,7 +106,7 @@ fn inv_03_the_cached_sizes_are_those_of_the_sessions() {
 }
 
 #[test]
-fn inv_04_every_live_id_is_found_and_no_two_are_equal() {
+fn fs_04_every_live_id_is_found_and_no_two_are_equal() {
     after_each_step(|| {
         |driver, step| {
             let mut ids = BTreeSet::new();
@@ -132,7 +132,7 @@ fn inv_04_every_live_id_is_found_and_no_two_are_equal() {
 }
 
 #[test]
-fn inv_05_a_consumer_never_displaces_a_follower_that_is_not_stale() {
+fn fs_05_a_consumer_never_displaces_a_follower_that_is_not_stale() {
     after_each_step(|| {
         |_, step| {
             let Some(id) = created(step) else { return Ok(()) };
@@ -151,7 +151,7 @@ fn inv_05_a_consumer_never_displaces_a_follower_that_is_not_stale() {
 }
 
 #[test]
-fn inv_06_a_creation_removes_at_most_one_session_and_a_refusal_none() {
+fn fs_06_a_creation_removes_at_most_one_session_and_a_refusal_none() {
     after_each_step(|| {
         |_, step| {
             let Did::Finished(finished) = &step.did else { return Ok(()) };
@@ -174,7 +174,7 @@ fn inv_06_a_creation_removes_at_most_one_session_and_a_refusal_none() {
 }
 
 #[test]
-fn inv_07_evictions_are_the_creations_that_removed_a_session() {
+fn fs_07_evictions_are_the_creations_that_removed_a_session() {
     after_each_step(|| {
         |_, step| {
             let evicted = match &step.did {

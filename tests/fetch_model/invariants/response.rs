@@ -40,7 +40,7 @@ fn is_simple(finished: &Finished) -> bool {
 }
 
 #[test]
-fn inv_14_the_size_is_that_of_the_encoded_answer_and_asking_changes_nothing() {
+fn fs_14_the_size_is_that_of_the_encoded_answer_and_asking_changes_nothing() {
     after_each_step(|| {
         |_, step| {
             let Did::Finished(finished) = &step.did else { return Ok(()) };
@@ -67,7 +67,7 @@ fn inv_14_the_size_is_that_of_the_encoded_answer_and_asking_changes_nothing() {
 }
 
 #[test]
-fn inv_15_the_same_reads_again_carry_what_every_answer_repeats() {
+fn fs_15_the_same_reads_again_carry_what_every_answer_repeats() {
     after_each_step(|| {
         |driver, step| {
             let Some((finished, session)) = generated(step) else { return Ok(()) };
@@ -110,7 +110,7 @@ fn inv_15_the_same_reads_again_carry_what_every_answer_repeats() {
 }
 
 #[test]
-fn inv_16_an_answer_carries_reads_as_they_are_and_in_their_order() {
+fn fs_16_an_answer_carries_reads_as_they_are_and_in_their_order() {
     after_each_step(|| {
         |_, step| {
             if let Did::Finished(finished) = &step.did {
@@ -125,7 +125,7 @@ fn inv_16_an_answer_carries_reads_as_they_are_and_in_their_order() {
 }
 
 #[test]
-fn inv_17_what_is_left_out_has_nothing_that_the_fetcher_was_not_told() {
+fn fs_17_what_is_left_out_has_nothing_that_the_fetcher_was_not_told() {
     after_each_step(|| {
         |_, step| {
             let Some((finished, session)) = generated(step) else { return Ok(()) };
@@ -147,7 +147,7 @@ fn inv_17_what_is_left_out_has_nothing_that_the_fetcher_was_not_told() {
 }
 
 #[test]
-fn inv_18_the_first_answer_without_the_error_of_the_last_is_carried() {
+fn fs_18_the_first_answer_without_the_error_of_the_last_is_carried() {
     after_each_step(|| {
         // Sessions and partitions whose last answer was an error, unless it created the session
         // and had a high watermark.
@@ -176,7 +176,7 @@ fn inv_18_the_first_answer_without_the_error_of_the_last_is_carried() {
 }
 
 #[test]
-fn inv_19_partitions_move_to_the_end_if_they_return_records() {
+fn fs_19_partitions_move_to_the_end_if_they_return_records() {
     after_each_step(|| {
         |_, step| {
             let Some((finished, session)) = generated(step) else { return Ok(()) };
@@ -197,7 +197,7 @@ fn inv_19_partitions_move_to_the_end_if_they_return_records() {
 }
 
 #[test]
-fn inv_20_a_throttled_answer_leaves_the_session_as_it_was_accepted() {
+fn fs_20_a_throttled_answer_leaves_the_session_as_it_was_accepted() {
     after_each_step(|| {
         let mut accepted: BTreeMap<usize, (i32, i32)> = BTreeMap::new();
         move |_, step| {

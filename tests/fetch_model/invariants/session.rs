@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use rand_pcg::Pcg64Mcg;
 
 #[test]
-fn inv_08_no_session_is_empty_after_a_request_and_epochs_are_positive() {
+fn fs_08_no_session_is_empty_after_a_request_and_epochs_are_positive() {
     after_each_step(|| {
         |_, step| {
             for session in &step.after.state.sessions {
@@ -34,7 +34,7 @@ fn inv_08_no_session_is_empty_after_a_request_and_epochs_are_positive() {
 }
 
 #[test]
-fn inv_09_a_replayed_request_is_refused_and_changes_nothing() {
+fn fs_09_a_replayed_request_is_refused_and_changes_nothing() {
     after_each_step(|| {
         |driver, step| {
             let Did::Begun(begun) = &step.did else { return Ok(()) };
@@ -51,7 +51,7 @@ fn inv_09_a_replayed_request_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn inv_10_a_refused_request_changes_nothing() {
+fn fs_10_a_refused_request_changes_nothing() {
     after_each_step(|| {
         |_, step| {
             if let Did::Begun(begun) = &step.did {
@@ -66,7 +66,7 @@ fn inv_10_a_refused_request_changes_nothing() {
 }
 
 #[test]
-fn inv_11_a_request_adds_at_the_end_then_removes_and_moves_nothing() {
+fn fs_11_a_request_adds_at_the_end_then_removes_and_moves_nothing() {
     after_each_step(|| {
         |_, step| {
             let Did::Begun(begun) = &step.did else { return Ok(()) };
@@ -96,7 +96,7 @@ fn inv_11_a_request_adds_at_the_end_then_removes_and_moves_nothing() {
 }
 
 #[test]
-fn inv_12_a_name_is_learnt_once_and_kept() {
+fn fs_12_a_name_is_learnt_once_and_kept() {
     after_each_step(|| {
         |_, step| {
             for after in &step.after.state.sessions {
@@ -116,7 +116,7 @@ fn inv_12_a_name_is_learnt_once_and_kept() {
 }
 
 #[test]
-fn inv_13_sessions_by_name_have_names_and_no_ids() {
+fn fs_13_sessions_by_name_have_names_and_no_ids() {
     after_each_step(|| {
         |_, step| {
             for session in &step.after.state.sessions {
@@ -130,7 +130,7 @@ fn inv_13_sessions_by_name_have_names_and_no_ids() {
 }
 
 #[test]
-fn inv_24_epochs_go_from_the_greatest_to_one() {
+fn fs_24_epochs_go_from_the_greatest_to_one() {
     let params = FetchParams {
         fetch_offset: 0,
         log_start_offset: -1,

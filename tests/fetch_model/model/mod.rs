@@ -203,6 +203,7 @@ impl Model {
         {
             let mut session = session.borrow_mut();
             session.epoch = next_epoch(metadata.epoch);
+            session.asked_by = request.fetcher;
             session.profile = request.profile;
             for entry in &mut session.entries {
                 entry.resolve(&request.names);
@@ -356,6 +357,7 @@ impl Model {
         let session = Rc::new(RefCell::new(Session {
             id: offered_id,
             fetcher: wish.fetcher,
+            asked_by: wish.fetcher,
             principal: wish.principal,
             profile: wish.profile,
             uses_topic_ids: wish.uses_topic_ids,

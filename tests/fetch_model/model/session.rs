@@ -110,6 +110,8 @@ pub(crate) fn put_all(entries: &mut Vec<Entry>, request: &Request) -> usize {
 pub(crate) struct Session {
     pub(crate) id: i32,
     pub(crate) fetcher: FetcherKind,
+    /// Who sent the last request.
+    pub(crate) asked_by: FetcherKind,
     pub(crate) principal: u64,
     pub(crate) profile: Profile,
     pub(crate) uses_topic_ids: bool,

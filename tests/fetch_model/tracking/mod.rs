@@ -19,7 +19,7 @@ proptest! {
     #![proptest_config(cases(120))]
 
     #[test]
-    fn inv_25_visiting_changes_is_visiting_everything(operations in operations(100)) {
+    fn fs_25_visiting_changes_is_visiting_everything(operations in operations(100)) {
         Twins::new(None).run(&operations).map_err(TestCaseError::fail)?;
     }
 }
