@@ -3,6 +3,7 @@
 use crate::cache::{Log, PARTITIONS_A_TOPIC, topic_id};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry::Vacant;
 use kafka_coordination::TopicId;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -82,9 +83,17 @@ impl Floor {
                 previous: slot.wrapping_sub(1),
                 flags: 0,
             };
-            self.entries.push(entry);
-            let hash = hash(self.ids[entry.topic as usize], entry.partition);
-            self.index.insert_unique(hash, slot, |_| 0);
+            // A request may name a partition twice, so each is looked up before it is added.
+            let id = self.ids[entry.topic as usize];
+            let (entries, ids) = (&self.entries, &self.ids);
+            let is_it = |&slot: &u32| {
+                let other: &Entry = &entries[slot as usize];
+                other.partition == entry.partition && ids[other.topic as usize] == id
+            };
+            if let Vacant(place) = self.index.entry(hash(id, entry.partition), is_it, |_| 0) {
+                place.insert(slot);
+                self.entries.push(entry);
+            }
         }
         self.entries[partitions - 1].next = u32::MAX;
     }

@@ -160,6 +160,9 @@ impl FetchCache {
     /// Changes nothing. O(reads).
     pub fn response_size(&self, context: &FetchContext, reads: &[PartitionRead]) -> u64 {
         let version = context.version();
+        if reads.is_empty() {
+            return ResponseSize::new(version).total(0, 0);
+        }
         match &context.state {
             State::Incremental(ticket) => self
                 .shards

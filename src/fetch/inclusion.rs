@@ -46,12 +46,9 @@ pub fn inclusion(reported: Reported, read: &PartitionRead) -> (bool, Reported) {
         high_watermark: if failed { -1 } else { read.high_watermark() },
         log_start_offset: read.log_start_offset(),
     };
-    let carried = read.records_size() > 0
-        || reported.high_watermark != read.high_watermark()
-        || reported.log_start_offset != read.log_start_offset()
-        || read.has_preferred_replica()
-        || failed
-        || read.has_diverging_epoch();
+    let differs = reported.high_watermark != read.high_watermark()
+        || reported.log_start_offset != read.log_start_offset();
+    let carried = read.records_size() > 0 || differs || failed || read.redirects();
     (carried, told)
 }
 
@@ -79,7 +76,7 @@ pub fn retention(told: Reported, read: &PartitionRead) -> Option<Retention> {
         Some(Retention::Data)
     } else if read.error() != ErrorCode::None {
         Some(Retention::Error)
-    } else if read.has_preferred_replica() || read.has_diverging_epoch() {
+    } else if read.redirects() {
         Some(Retention::Redirect)
     } else if told.high_watermark != read.high_watermark()
         || told.log_start_offset != read.log_start_offset()

@@ -1,6 +1,7 @@
 //! The order of a session's partitions.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::response::Slot;
 use super::table::{NIL, as_number};
@@ -32,6 +33,11 @@ impl Order {
         let place = self.end();
         self.slots.push(slot.0);
         place
+    }
+
+    /// Appends slots.
+    pub(super) fn extend(&mut self, slots: Range<u32>) {
+        self.slots.extend(slots);
     }
 
     /// The place that [`push`](Self::push) would answer.

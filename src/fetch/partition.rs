@@ -35,19 +35,17 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn new(topic: u32, partition: i32, params: &FetchParams, position: u32) -> Self {
-        let mut entry = Self {
-            fetch_offset: 0,
-            fetcher_log_start_offset: 0,
+        Self {
+            fetch_offset: params.fetch_offset,
+            fetcher_log_start_offset: params.log_start_offset,
             reported: Reported::NOTHING,
             topic: topic & TOPIC_MASK,
             partition,
-            max_bytes: 0,
-            leader_epoch: NO_EPOCH,
-            last_fetched_epoch: NO_EPOCH,
+            max_bytes: params.max_bytes,
+            leader_epoch: stored_epoch(params.leader_epoch),
+            last_fetched_epoch: stored_epoch(params.last_fetched_epoch),
             position,
-        };
-        entry.set_params(params);
-        entry
+        }
     }
 
     pub(super) fn set_params(&mut self, params: &FetchParams) {

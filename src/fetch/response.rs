@@ -126,6 +126,11 @@ impl PartitionRead {
         self.flags & flag != 0
     }
 
+    /// Whether the fetcher is sent elsewhere, or back: to another replica, or to where its log diverged.
+    pub(super) const fn redirects(&self) -> bool {
+        self.has(PREFERRED_REPLICA | DIVERGING_EPOCH)
+    }
+
     /// Whether it has a field whose size depends on its presence or content, records aside.
     pub(super) const fn has_sized_fields(&self) -> bool {
         self.has(DIVERGING_EPOCH | CURRENT_LEADER | SNAPSHOT_ID | ABORTED_TRANSACTIONS)

@@ -126,6 +126,7 @@ pub(super) fn answer(
     reads: &mut [PartitionRead],
     mut told: impl FnMut(&mut Entry, &PartitionRead),
 ) {
+    let mut has_moved = false;
     for read in reads {
         let Some(entry) = table.entry_mut(read.slot()) else {
             read.set_included(false);
@@ -139,9 +140,12 @@ pub(super) fn answer(
         told(entry, read);
         if read.records_size() > 0 {
             table.move_to_end(read.slot());
+            has_moved = true;
         }
     }
-    table.pack();
+    if has_moved {
+        table.pack();
+    }
 }
 
 /// The size of an incremental answer.

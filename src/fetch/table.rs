@@ -123,10 +123,7 @@ impl PartitionTable {
                 let ascending = { pairs }.position(|(one, next)| one.partition >= next.partition);
                 let (new, rest) =
                     partitions.split_at(ascending.map_or(partitions.len(), |at| at + 1));
-                for wanted in new {
-                    let slot = self.append(number, hash, wanted);
-                    put(self, slot, Put::Added);
-                }
+                self.append_all(number, hash, new, &mut put);
                 partitions = rest;
             }
             for wanted in partitions {
@@ -148,19 +145,52 @@ impl PartitionTable {
         }
     }
 
-    #[inline]
+    /// Appends partitions of one topic that are not there.
+    fn append_all(
+        &mut self,
+        topic: u32,
+        topic_hash: u32,
+        new: &[PartitionRequest],
+        put: &mut impl FnMut(&mut Self, u32, Put),
+    ) {
+        if self.free_entry != NIL {
+            for wanted in new {
+                let slot = self.append(topic, topic_hash, wanted);
+                put(self, slot, Put::Added);
+            }
+            return;
+        }
+        let first = as_number(self.entries.len());
+        let slots = first..first + as_number(new.len());
+        let mut place = self.order.end();
+        self.order.extend(slots.clone());
+        self.entries.extend(new.iter().map(|wanted| {
+            let entry = Entry::new(topic, wanted.partition, &wanted.params, place);
+            place = place.wrapping_add(1);
+            entry
+        }));
+        self.topics.add_partitions(topic, as_number(new.len()));
+        let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
+        for (slot, wanted) in slots.clone().zip(new) {
+            let hash = slot_hash(hasher, topic_hash, wanted.partition);
+            self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+        }
+        for slot in slots {
+            put(self, slot, Put::Added);
+        }
+    }
+
     fn append(&mut self, topic: u32, topic_hash: u32, wanted: &PartitionRequest) -> u32 {
         let new = Entry::new(topic, wanted.partition, &wanted.params, self.order.end());
         let slot = self.place(new);
         self.order.push(Slot(slot));
-        self.topics.add_partition(topic);
+        self.topics.add_partitions(topic, 1);
         let hash = slot_hash(&self.hasher, topic_hash, wanted.partition);
         let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
         self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
         slot
     }
 
-    #[inline]
     fn place(&mut self, new: Entry) -> u32 {
         if self.free_entry == NIL {
             self.entries.push(new);

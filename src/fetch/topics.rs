@@ -100,11 +100,10 @@ impl TopicTable {
         as_number(self.topics.len())
     }
 
-    /// Counts one more partition of a topic.
-    #[inline]
-    pub(super) fn add_partition(&mut self, number: u32) {
+    /// Counts more partitions of a topic.
+    pub(super) fn add_partitions(&mut self, number: u32, count: u32) {
         if let Some(topic) = self.get_mut(number) {
-            topic.partitions += 1;
+            topic.partitions += count;
         }
     }
 
