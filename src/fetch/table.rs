@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
+use core::ops::Range;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -57,6 +58,9 @@ impl TableDelta {
 #[derive(Clone, Debug)]
 pub(super) struct PartitionTable {
     entries: Vec<Entry>,
+    /// How many entries are in use.
+    live: u32,
+    /// Of use with more than [`UNINDEXED`] entries, free ones included; empty before.
     index: HashTable<u32>,
     order: Order,
     free_entry: u32,
@@ -69,7 +73,8 @@ impl PartitionTable {
     pub(super) fn new(uses_topic_ids: bool, entries: usize, topics: usize, seed: u64) -> Self {
         Self {
             entries: Vec::with_capacity(entries),
-            index: HashTable::with_capacity(entries),
+            live: 0,
+            index: HashTable::with_capacity(if entries > UNINDEXED { entries } else { 0 }),
             order: Order::with_capacity(entries),
             free_entry: NIL,
             topics: TopicTable::new(uses_topic_ids, topics),
@@ -93,7 +98,7 @@ impl PartitionTable {
 
     /// The number of partitions.
     pub(super) fn len(&self) -> usize {
-        self.index.len()
+        self.live as usize
     }
 
     pub(super) const fn uses_topic_ids(&self) -> bool {
@@ -170,10 +175,13 @@ impl PartitionTable {
             entry
         }));
         self.topics.add_partitions(topic, as_number(new.len()));
-        let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
-        for (slot, wanted) in slots.clone().zip(new) {
-            let hash = slot_hash(hasher, topic_hash, wanted.partition);
-            self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+        self.live += as_number(new.len());
+        if self.prepare_index(slots.clone()) {
+            let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
+            for (slot, wanted) in slots.clone().zip(new) {
+                let hash = slot_hash(hasher, topic_hash, wanted.partition);
+                self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+            }
         }
         for slot in slots {
             put(self, slot, Put::Added);
@@ -185,10 +193,33 @@ impl PartitionTable {
         let slot = self.place(new);
         self.order.push(Slot(slot));
         self.topics.add_partitions(topic, 1);
-        let hash = slot_hash(&self.hasher, topic_hash, wanted.partition);
-        let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
-        self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+        self.live += 1;
+        if self.prepare_index(slot..slot + 1) {
+            let hash = slot_hash(&self.hasher, topic_hash, wanted.partition);
+            let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
+            self.index.insert_unique(hash, slot, |&slot| rehash(entries, topics, hasher, slot));
+        }
         slot
+    }
+
+    /// Whether new entries in these slots, which are counted already, are to be indexed. Indexes
+    /// the others, if they were searched one by one until now.
+    fn prepare_index(&mut self, new: Range<u32>) -> bool {
+        if self.entries.len() <= UNINDEXED {
+            return false;
+        }
+        let others = self.live as usize - new.len();
+        if self.index.len() < others {
+            let (entries, topics, hasher) = (&self.entries, &self.topics, &self.hasher);
+            for (slot, entry) in (0..).zip(entries) {
+                if entry.is_live() && !new.contains(&slot) {
+                    let hash = rehash(entries, topics, hasher, slot);
+                    let rehash = |&slot: &u32| rehash(entries, topics, hasher, slot);
+                    self.index.insert_unique(hash, slot, rehash);
+                }
+            }
+        }
+        true
     }
 
     fn place(&mut self, new: Entry) -> u32 {
@@ -244,26 +275,22 @@ impl PartitionTable {
             let key = Key::new(self.uses_topic_ids(), topic.id, topic.name);
             let Some(number) = self.find_topic(key) else { continue };
             for &partition in topic.partitions {
-                self.remove(number, partition, delta);
+                if let Some(slot) = self.find_in_topic(number, partition) {
+                    self.retire(slot.0, delta);
+                }
             }
         }
     }
 
-    fn remove(&mut self, topic: u32, partition: i32, delta: &mut TableDelta) {
-        let Some(hash) = self.topic(topic).map(|topic| topic.hash) else { return };
-        let hash = slot_hash(&self.hasher, hash, partition);
-        let (entries, topics) = (&self.entries, &self.topics);
-        let is_it = |&slot: &u32| is_at(entries, topics, slot, topic, partition);
-        if let Ok(found) = self.index.find_entry(hash, is_it) {
-            let (slot, _) = found.remove();
-            self.retire(slot, delta);
-        }
-    }
-
-    /// Takes an entry that the index no longer holds out of the order and of use.
+    /// Takes an entry out of the index, out of the order and out of use.
     fn retire(&mut self, slot: u32, delta: &mut TableDelta) {
+        let hash = rehash(&self.entries, &self.topics, &self.hasher, slot);
+        if let Ok(found) = self.index.find_entry(hash, |&other| other == slot) {
+            found.remove();
+        }
         let Some(entry) = self.entries.get_mut(slot as usize) else { return };
         let topic = entry.topic();
+        self.live -= 1;
         self.order.remove(entry.position);
         entry.free(self.free_entry);
         self.free_entry = slot;
@@ -322,10 +349,16 @@ impl PartitionTable {
 
     /// Where a partition of this topic is, under whatever name it was resolved to.
     pub(super) fn find_in_topic(&self, topic: u32, partition: i32) -> Option<Slot> {
+        let topics = &self.topics;
+        let is_it =
+            |entry: &Entry| entry.partition == partition && topics.is_same(entry.topic(), topic);
+        if self.entries.len() <= UNINDEXED {
+            let slot = self.entries.iter().position(|entry| entry.is_live() && is_it(entry));
+            return slot.map(|slot| Slot(as_number(slot)));
+        }
         let hash = slot_hash(&self.hasher, self.topic(topic)?.hash, partition);
-        let (entries, topics) = (&self.entries, &self.topics);
-        let is_it = |&slot: &u32| is_at(entries, topics, slot, topic, partition);
-        self.index.find(hash, is_it).map(|&slot| Slot(slot))
+        let holds_it = |&slot: &u32| self.entries.get(slot as usize).is_some_and(is_it);
+        self.index.find(hash, holds_it).map(|&slot| Slot(slot))
     }
 
     /// The entry in a slot, if one is there.
@@ -404,7 +437,7 @@ impl PartitionTable {
     /// Closes the holes of the order if there are more than entries.
     pub(super) fn pack(&mut self) {
         let entries = &mut self.entries;
-        self.order.pack(self.index.len(), |slot, place| {
+        self.order.pack(self.live as usize, |slot, place| {
             if let Some(entry) = entries.get_mut(slot.as_usize()) {
                 entry.position = place;
             }
@@ -433,7 +466,7 @@ impl PartitionTable {
 
     fn reorder(&mut self, reads: &[PartitionRead]) {
         self.order.clear();
-        for entry in &mut self.entries {
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_live()) {
             entry.position = NIL;
         }
         let mut kept = 0;
@@ -451,32 +484,16 @@ impl PartitionTable {
 
     /// Removes the entries that have no place in the order.
     fn drop_unread(&mut self) {
-        let mut unread = Vec::new();
-        let entries = &self.entries;
-        self.index.retain(|&mut slot| {
-            let is_read = entries.get(slot as usize).is_some_and(|entry| entry.position != NIL);
-            if !is_read {
-                unread.push(slot);
-            }
-            is_read
-        });
-        // The free list must not depend on the order of the hash table.
-        unread.sort_unstable();
         let mut delta = TableDelta::default();
-        for slot in unread {
-            self.retire(slot, &mut delta);
+        for slot in 0..self.slot_count() {
+            if self.entry(Slot(slot)).is_some_and(|entry| entry.position == NIL) {
+                self.retire(slot, &mut delta);
+            }
         }
         for topic in delta.emptied {
             self.release_topic(topic);
         }
     }
-}
-
-/// Whether the entry in a slot is this partition of this topic, whatever names they have.
-#[inline]
-fn is_at(entries: &[Entry], topics: &TopicTable, slot: u32, topic: u32, partition: i32) -> bool {
-    let Some(entry) = entries.get(slot as usize) else { return false };
-    entry.partition == partition && topics.is_same(entry.topic(), topic)
 }
 
 fn rehash(entries: &[Entry], topics: &TopicTable, hasher: &FixedState, slot: u32) -> u64 {
@@ -496,6 +513,10 @@ fn slot_hash(hasher: &FixedState, topic_hash: u32, partition: i32) -> u64 {
 pub(super) const fn as_number(len: usize) -> u32 {
     len as u32
 }
+
+/// Up to so many entries are searched one by one rather than by an index: most consumers have no
+/// more partitions of one broker.
+const UNINDEXED: usize = 16;
 
 /// How many unused places a table may keep whatever its size.
 const SPARE: usize = 16;
