@@ -79,7 +79,7 @@ pub(crate) enum Did {
     Begun(Begun),
     Visited(usize, Vec<Visited>),
     Finished(Finished),
-    Throttled(usize, ContextKind, FetchAnswer),
+    Throttled(usize, FetchAnswer),
     Dropped(usize),
     EpochSet(i32, i32),
     Marked,
@@ -344,8 +344,7 @@ impl Driver {
 
     fn throttle(&mut self, at: usize, ms: i32) -> Did {
         let open = self.open.remove(at);
-        let kind = open.context.kind();
-        Did::Throttled(open.number, kind, self.cache.throttle(open.context, ms))
+        Did::Throttled(open.number, self.cache.throttle(open.context, ms))
     }
 
     fn drop_context(&mut self, at: usize) -> Did {

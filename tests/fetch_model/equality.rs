@@ -78,7 +78,7 @@ impl Twin {
                 prop_assert_eq!(&shown(&entries), visited);
             }
             Did::Finished(finished) => self.finish(finished, now)?,
-            Did::Throttled(context, _, answer) => {
+            Did::Throttled(context, answer) => {
                 let context = self.contexts.remove(context).unwrap();
                 let expected = Model::throttle(&context, answer.throttle_time_ms);
                 prop_assert_eq!(expected, answer_of(answer, Vec::new()));

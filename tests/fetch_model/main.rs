@@ -15,6 +15,7 @@
 
 mod driver;
 mod encoding;
+mod end_to_end;
 mod equality;
 mod invariants;
 mod model;

@@ -206,7 +206,7 @@ fn fs_20_a_throttled_answer_leaves_the_session_as_it_was_accepted() {
                     let epoch = FetchMetadata::next_epoch(begun.request.metadata.epoch);
                     accepted.insert(begun.context, (begun.session_id, epoch));
                 }
-                Did::Throttled(context, _, answer) => {
+                Did::Throttled(context, answer) => {
                     prop_assert_eq!(&step.before.state, &step.after.state);
                     let Some((id, epoch)) = accepted.get(context) else {
                         prop_assert_eq!(answer.session_id, 0);

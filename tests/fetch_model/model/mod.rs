@@ -423,12 +423,4 @@ impl Context {
             _ => 0,
         }
     }
-
-    /// Whether no later request of the session was accepted.
-    pub(crate) fn is_current(&self) -> bool {
-        match &self.body {
-            Body::Incremental(session, epoch) => session.borrow().epoch == *epoch,
-            _ => true,
-        }
-    }
 }
