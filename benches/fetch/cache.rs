@@ -23,7 +23,7 @@ const VERSION: i16 = 18;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Log {
     pub(crate) high_watermark: i64,
-    pub(crate) log_start_offset: i64,
+    pub(crate) start_offset: i64,
     pub(crate) records: u32,
 }
 
@@ -101,7 +101,7 @@ fn visited(criterion: &mut Criterion, partitions: usize, percent: usize) {
     let mut host = Host::new(partitions, ChangeTracking::Off);
     let mut floor = Floor::new(partitions);
     let mut floor_logs = host.logs.clone();
-    let step = if percent == 0 { usize::MAX } else { 100 / percent };
+    let step = 100_usize.checked_div(percent).unwrap_or(usize::MAX);
     let (mut floor_watermark, mut watermark) = (0, 0);
     let name = format!("cache/visited {percent}%/{partitions}");
     paired(
@@ -125,7 +125,7 @@ fn advance(logs: &mut [Log], step: usize, watermark: i64) {
         return;
     }
     for log in logs.iter_mut().step_by(step) {
-        *log = Log { high_watermark: watermark, log_start_offset: 0, records: 1_000 };
+        *log = Log { high_watermark: watermark, start_offset: 0, records: 1_000 };
     }
 }
 
@@ -134,7 +134,7 @@ fn by_key(criterion: &mut Criterion, partitions: usize, percent: usize) {
     let mut host = Host::new(partitions, ChangeTracking::Off);
     let mut floor = Floor::new(partitions);
     let mut floor_logs = host.logs.clone();
-    let step = if percent == 0 { usize::MAX } else { 100 / percent };
+    let step = 100_usize.checked_div(percent).unwrap_or(usize::MAX);
     let (mut floor_watermark, mut watermark) = (0, 0);
     let name = format!("cache/visited by key {percent}%/{partitions}");
     paired(
@@ -277,7 +277,7 @@ impl Host {
         self.reads.clear();
         for partition in self.cache.visit(&context) {
             let log = self.logs[partition.slot.as_usize()];
-            let read = PartitionRead::new(partition.slot, log.high_watermark, log.log_start_offset);
+            let read = PartitionRead::new(partition.slot, log.high_watermark, log.start_offset);
             self.reads.push(read.with_records(log.records));
         }
         self.finish(context);
@@ -291,7 +291,7 @@ impl Host {
         let mut slots = self.cache.slots(&context);
         for (&(id, partition), &log) in self.keys.iter().zip(&self.logs) {
             if let Some(slot) = slots.find(id, "", partition) {
-                let read = PartitionRead::new(slot, log.high_watermark, log.log_start_offset);
+                let read = PartitionRead::new(slot, log.high_watermark, log.start_offset);
                 self.reads.push(read.with_records(log.records));
             }
         }

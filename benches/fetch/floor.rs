@@ -112,7 +112,8 @@ impl Floor {
         while let Some(entry) = self.entries.get(slot as usize) {
             black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
             black_box(entry.leader_epoch);
-            let Log { high_watermark, log_start_offset, records } = logs[slot as usize];
+            let Log { high_watermark, start_offset: log_start_offset, records } =
+                logs[slot as usize];
             let is_included = false;
             self.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
             slot = entry.next;
@@ -125,7 +126,7 @@ impl Floor {
         self.found.clear();
         for (partition, log) in logs.iter().enumerate() {
             let Some(slot) = self.slot(partition) else { continue };
-            let &Log { high_watermark, log_start_offset, records } = log;
+            let &Log { high_watermark, start_offset: log_start_offset, records } = log;
             let is_included = false;
             self.found.push(Found { slot, records, high_watermark, log_start_offset, is_included });
         }
@@ -176,7 +177,8 @@ impl Changed {
         for &slot in slots {
             let entry = &floor.entries[slot as usize];
             black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
-            let Log { high_watermark, log_start_offset, records } = logs[slot as usize];
+            let Log { high_watermark, start_offset: log_start_offset, records } =
+                logs[slot as usize];
             let is_included = false;
             floor.found.push(Found {
                 slot,
@@ -260,7 +262,7 @@ pub(crate) struct Sessions {
     by_use: BTreeMap<(i64, i32), u32>,
     by_size: BTreeMap<(bool, u32, i32), u32>,
     by_id: HashTable<(i32, u32)>,
-    sessions: Vec<Floor>,
+    partitions: Vec<Floor>,
     now: i64,
     random: Pcg64Mcg,
 }
@@ -271,12 +273,12 @@ impl Sessions {
             by_use: BTreeMap::new(),
             by_size: BTreeMap::new(),
             by_id: HashTable::new(),
-            sessions: Vec::new(),
+            partitions: Vec::new(),
             now: 0,
             random: Pcg64Mcg::new(7),
         };
         for place in 0..count as u32 {
-            sessions.sessions.push(Floor::new(PARTITIONS_A_TOPIC));
+            sessions.partitions.push(Floor::new(PARTITIONS_A_TOPIC));
             sessions.insert(place);
         }
         sessions
@@ -297,7 +299,7 @@ impl Sessions {
         if let Ok(found) = self.by_id.find_entry(hash_of(id), |&(other, _)| other == id) {
             found.remove();
         }
-        self.sessions[place as usize] = Floor::new(PARTITIONS_A_TOPIC);
+        self.partitions[place as usize] = Floor::new(PARTITIONS_A_TOPIC);
         self.insert(place);
     }
 }

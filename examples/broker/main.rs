@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 fn main() -> ExitCode {
@@ -72,17 +72,33 @@ async fn run(args: Args) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
         created.map_err(|error| format!("topic {name}: {error}"))?;
     }
     let listener = TcpListener::bind(broker.args.listen).await?;
+    // Signals are heard from before anybody is told that the broker is there.
+    let signals = Signals::new()?;
     say(&format!("listening on {}", listener.local_addr()?))?;
     tokio::spawn(server::run(Arc::clone(&broker), listener));
-    report(&broker).await?;
+    report(&broker, signals).await?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// What the process is told from outside: to end, or to print its counters.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    asked: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            asked: signal(SignalKind::user_defined1())?,
+        })
+    }
+}
+
 /// Prints counters when asked to, until the process is told to end.
-async fn report(broker: &Broker) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut asked = signal(SignalKind::user_defined1())?;
+async fn report(broker: &Broker, mut signals: Signals) -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
@@ -95,9 +111,9 @@ async fn report(broker: &Broker) -> Result<(), Box<dyn Error + Send + Sync>> {
                     say(&broker.stats.json(broker.cached()))?;
                 }
             }
-            _ = asked.recv() => say(&broker.stats.json(broker.cached()))?,
-            _ = interrupt.recv() => break,
-            _ = terminate.recv() => break,
+            _ = signals.asked.recv() => say(&broker.stats.json(broker.cached()))?,
+            _ = signals.interrupt.recv() => break,
+            _ = signals.terminate.recv() => break,
         }
     }
     Ok(say(&broker.stats.json(broker.cached()))?)
