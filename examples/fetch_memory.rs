@@ -32,12 +32,12 @@ fn main() {
         let [off, on] =
             [ChangeTracking::Off, ChangeTracking::On].map(|it| bytes_a_partition(topics, it));
         let partitions = topics * u128::from(PARTITIONS_A_TOPIC.cast_unsigned());
-        println!("{SESSIONS:>10} {partitions:>10} {off:>22.1} {on:>22.1}");
+        println!("{SESSIONS:>10} {partitions:>10} {off:>22} {on:>22}");
     }
 }
 
 /// Of sessions that hold that many topics each and have been used.
-fn bytes_a_partition(topics: u128, tracking: ChangeTracking) -> f64 {
+fn bytes_a_partition(topics: u128, tracking: ChangeTracking) -> String {
     let name = TopicName::from("a-topic-of-eighteen");
     let partitions: Vec<_> = (0..PARTITIONS_A_TOPIC).map(partition).collect();
     let wanted: Vec<_> = (1..=topics)
@@ -64,7 +64,9 @@ fn bytes_a_partition(topics: u128, tracking: ChangeTracking) -> f64 {
             }
         }
     });
-    allocated.bytes_current as f64 / cache.stats().partitions as f64
+    let bytes = u64::try_from(allocated.bytes_current).unwrap_or_default();
+    let tenths = 10 * bytes / cache.stats().partitions;
+    format!("{}.{}", tenths / 10, tenths % 10)
 }
 
 const fn request<'a>(topics: &'a [RequestTopic<'a>]) -> FetchRequest<'a> {
