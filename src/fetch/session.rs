@@ -10,7 +10,7 @@ use super::request::{FetchMetadata, FetchRequest, FetcherKind, Profile};
 use super::response::{PartitionRead, Slot};
 use super::size::ResponseSize;
 use super::state::SessionState;
-use super::table::{PartitionTable, Put, TableDelta};
+use super::table::{NIL, PartitionTable, Put, TableDelta};
 use crate::metadata::TopicNames;
 use crate::time::Monotonic;
 
@@ -126,11 +126,10 @@ pub(super) fn answer(
     reads: &mut [PartitionRead],
     mut told: impl FnMut(&mut Entry, &PartitionRead),
 ) {
-    let mut has_moved = false;
-    for read in reads {
-        let Some(entry) = table.entry_mut(read.slot()) else {
+    table.answer(reads, |read, entry| {
+        let Some(entry) = entry else {
             read.set_included(false);
-            continue;
+            return;
         };
         let (is_included, reported) = inclusion(entry.reported(), read);
         read.set_included(is_included);
@@ -138,14 +137,7 @@ pub(super) fn answer(
             entry.set_reported(reported);
         }
         told(entry, read);
-        if read.records_size() > 0 {
-            table.move_to_end(read.slot());
-            has_moved = true;
-        }
-    }
-    if has_moved {
-        table.pack();
-    }
+    });
 }
 
 /// The size of an incremental answer.
@@ -165,24 +157,20 @@ pub(super) fn response_size(
     is_carried: impl Fn(&Entry, &PartitionRead) -> bool,
 ) -> u64 {
     let size = ResponseSize::new(version);
-    let (mut bytes, mut topics) = (0, 0);
-    let mut open = None;
-    let mut partitions = 0;
-    let topic_size = |open: Option<u32>, partitions| {
-        let name = open.and_then(|topic| table.topic(topic)?.name.as_ref());
-        size.topic(name.map_or(0, |name| name.len() as u64), partitions)
-    };
+    let (mut bytes, mut topics, mut partitions) = (0, 0, 0);
+    // The topic whose element is open.
+    let mut open = NIL;
+    let entries = table.entries();
     for read in reads {
-        let Some(entry) = table.entry(read.slot()) else { continue };
+        let entry = entries.get(read.slot().as_usize()).filter(|entry| entry.is_live());
+        let Some(entry) = entry else { continue };
         if !is_carried(entry, read) {
             continue;
         }
-        let topic = Some(entry.topic());
+        let topic = entry.topic();
         if open != topic {
-            if !open.zip(topic).is_some_and(|(open, topic)| table.is_same_topic(open, topic)) {
-                if open.is_some() {
-                    bytes += topic_size(open, partitions);
-                }
+            if !table.is_same_topic(open, topic) {
+                bytes += topic_size(table, size, open, partitions);
                 topics += 1;
                 partitions = 0;
             }
@@ -191,8 +179,14 @@ pub(super) fn response_size(
         partitions += 1;
         bytes += size.partition(read);
     }
-    if open.is_some() {
-        bytes += topic_size(open, partitions);
-    }
+    bytes += topic_size(table, size, open, partitions);
     size.total(topics, bytes)
+}
+
+/// A topic element with that many partitions, without them; nothing if no topic has the number.
+#[inline(never)]
+fn topic_size(table: &PartitionTable, size: ResponseSize, number: u32, partitions: u64) -> u64 {
+    table.topic(number).map_or(0, |topic| {
+        size.topic(topic.name.as_ref().map_or(0, |name| name.len() as u64), partitions)
+    })
 }

@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 
 use super::inclusion::Reported;
 use super::order::Order;
-use super::partition::{Entry, FetchPartition};
+use super::partition::Entry;
 use super::request::{FetchRequest, PartitionRequest};
 use super::response::{PartitionRead, Slot};
 use super::state::PartitionState;
@@ -374,6 +374,16 @@ impl PartitionTable {
     }
 
     /// All entries and free places, by slot.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// All topics and free numbers, by number.
+    pub(super) fn topics(&self) -> &[Topic] {
+        self.topics.as_slice()
+    }
+
+    /// All entries and free places, by slot.
     pub(super) fn entries_mut(&mut self) -> &mut [Entry] {
         &mut self.entries
     }
@@ -401,20 +411,6 @@ impl PartitionTable {
         self.topics.is_same(left, right)
     }
 
-    /// The partition in a slot, as a context enumerates it.
-    #[inline]
-    pub(super) fn partition(&self, slot: Slot) -> Option<FetchPartition<'_>> {
-        let entry = self.entry(slot)?;
-        let topic = self.topics.get(entry.topic())?;
-        Some(FetchPartition {
-            slot,
-            topic_id: topic.id,
-            topic: topic.name.as_ref(),
-            partition: entry.partition,
-            params: entry.params(),
-        })
-    }
-
     /// The order of the partitions.
     pub(super) const fn order(&self) -> &Order {
         &self.order
@@ -425,12 +421,31 @@ impl PartitionTable {
         self.entries.get(slot.as_usize()).map_or(NIL, |entry| self.order.rank(entry.position))
     }
 
-    /// Moves an entry to the end of the order. O(1), amortised; [`pack`](Self::pack) has to follow.
+    /// Shows each read to `answer` with its entry, if there is one. What returns records moves to
+    /// the end of the order. O(reads), amortised.
     #[inline]
-    pub(super) fn move_to_end(&mut self, slot: Slot) {
-        if let Some(entry) = self.entries.get_mut(slot.as_usize()) {
-            let place = core::mem::replace(&mut entry.position, self.order.push(slot));
-            self.order.remove(place);
+    pub(super) fn answer(
+        &mut self,
+        reads: &mut [PartitionRead],
+        mut answer: impl FnMut(&mut PartitionRead, Option<&mut Entry>),
+    ) {
+        let Self { entries, order, .. } = self;
+        let mut has_moved = false;
+        for read in reads {
+            let entry = entries.get_mut(read.slot().as_usize()).filter(|entry| entry.is_live());
+            let Some(entry) = entry else {
+                answer(read, None);
+                continue;
+            };
+            answer(read, Some(&mut *entry));
+            if read.records_size() > 0 {
+                let place = core::mem::replace(&mut entry.position, order.push(read.slot()));
+                order.remove(place);
+                has_moved = true;
+            }
+        }
+        if has_moved {
+            self.pack();
         }
     }
 
@@ -448,18 +463,21 @@ impl PartitionTable {
     /// that is read twice counts at its first place with its last values. All of them are included
     /// in the answer.
     pub(super) fn keep_reported(&mut self, reads: &mut [PartitionRead]) {
+        let mut in_order = self.order.as_slice().iter();
+        let mut is_in_order = true;
         for read in &mut *reads {
-            let entry = self.entry_mut(read.slot());
-            let is_known = entry.is_some();
+            let slot = read.slot();
+            is_in_order &= in_order.next() == Some(&slot.0);
+            let entry = self.entries.get_mut(slot.as_usize()).filter(|entry| entry.is_live());
+            read.set_included(entry.is_some());
             if let Some(entry) = entry {
                 entry.set_reported(Reported {
                     high_watermark: read.high_watermark(),
                     log_start_offset: read.log_start_offset(),
                 });
             }
-            read.set_included(is_known);
         }
-        if !self.order.is(reads.iter().map(PartitionRead::slot)) {
+        if !is_in_order || in_order.next().is_some() {
             self.reorder(reads);
         }
     }

@@ -87,6 +87,10 @@ impl TopicTable {
         self.uses_ids
     }
 
+    pub(super) fn as_slice(&self) -> &[Topic] {
+        &self.topics
+    }
+
     pub(super) fn get(&self, number: u32) -> Option<&Topic> {
         self.topics.get(number as usize)
     }
@@ -115,8 +119,12 @@ impl TopicTable {
     /// Whether two numbers are one topic to a look-up: one id, or without ids one name.
     #[inline]
     pub(super) fn is_same(&self, left: u32, right: u32) -> bool {
+        left == right || self.is_same_id(left, right)
+    }
+
+    fn is_same_id(&self, left: u32, right: u32) -> bool {
         let id = |number| self.get(number).map(|topic| topic.id);
-        left == right || (self.uses_ids && id(left) == id(right))
+        self.uses_ids && id(left) == id(right)
     }
 
     /// A topic with this key, whatever its name was resolved to.

@@ -2,10 +2,10 @@
 
 use core::slice;
 
-use super::partition::FetchPartition;
+use super::partition::{Entry, FetchPartition};
 use super::response::Slot;
 use super::table::PartitionTable;
-use super::topics::Key;
+use super::topics::{Key, Topic};
 use crate::topic::TopicId;
 
 /// The partitions to read for a context, in order.
@@ -13,13 +13,14 @@ use crate::topic::TopicId;
 /// Made by [`FetchCache::visit`](super::FetchCache::visit).
 #[derive(Clone, Debug)]
 pub struct Visit<'a> {
-    table: Option<&'a PartitionTable>,
+    entries: &'a [Entry],
+    topics: &'a [Topic],
     slots: slice::Iter<'a, u32>,
 }
 
 impl<'a> Visit<'a> {
     pub(super) fn of_slots(table: &'a PartitionTable, slots: &'a [u32]) -> Self {
-        Self { table: Some(table), slots: slots.iter() }
+        Self { entries: table.entries(), topics: table.topics(), slots: slots.iter() }
     }
 
     pub(super) fn all(table: &'a PartitionTable) -> Self {
@@ -27,7 +28,7 @@ impl<'a> Visit<'a> {
     }
 
     pub(super) fn nothing() -> Self {
-        Self { table: None, slots: [].iter() }
+        Self { entries: &[], topics: &[], slots: [].iter() }
     }
 }
 
@@ -36,12 +37,19 @@ impl<'a> Iterator for Visit<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<FetchPartition<'a>> {
-        let table = self.table?;
         loop {
+            let slot = Slot(*self.slots.next()?);
             // The order has holes.
-            if let Some(partition) = table.partition(Slot(*self.slots.next()?)) {
-                return Some(partition);
-            }
+            let Some(entry) = self.entries.get(slot.as_usize()) else { continue };
+            // A place that is out of use names no topic.
+            let Some(topic) = self.topics.get(entry.topic() as usize) else { continue };
+            return Some(FetchPartition {
+                slot,
+                topic_id: topic.id,
+                topic: topic.name.as_ref(),
+                partition: entry.partition,
+                params: entry.params(),
+            });
         }
     }
 
