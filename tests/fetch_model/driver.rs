@@ -148,12 +148,12 @@ pub(crate) fn run(
         driver.now = driver.now.saturating_add(*ms);
         match operation {
             Operation::Fetch(request, reads) => {
-                driver.step(&mut look, |driver| driver.begin(request))?;
+                driver.step(&mut look, |driver| Some(driver.begin(request)))?;
                 let last = driver.open.len() - 1;
-                driver.step(&mut look, |driver| driver.finish(last, reads))?;
+                driver.step(&mut look, |driver| Some(driver.finish(last, reads)))?;
             }
             Operation::Begin(request) => {
-                driver.step(&mut look, |driver| driver.begin(request))?;
+                driver.step(&mut look, |driver| Some(driver.begin(request)))?;
                 if driver.open.len() > CONTEXTS {
                     driver.step(&mut look, |driver| Some(driver.drop_context(0)))?;
                 }
@@ -161,7 +161,7 @@ pub(crate) fn run(
             Operation::Visit(at) => driver.step(&mut look, |driver| driver.visit_again(*at))?,
             Operation::Finish(at, reads) => driver.step(&mut look, |driver| {
                 let at = driver.context(*at)?;
-                driver.finish(at, reads)
+                Some(driver.finish(at, reads))
             })?,
             Operation::Throttle(at, ms) => driver.step(&mut look, |driver| {
                 let at = driver.context(*at)?;
@@ -265,7 +265,7 @@ impl Driver {
         }
     }
 
-    fn begin(&mut self, plan: &RequestPlan) -> Option<Did> {
+    fn begin(&mut self, plan: &RequestPlan) -> Did {
         let request = self.request(plan);
         let now = self.now();
         let context = request.begin(&mut self.cache, now);
@@ -287,7 +287,7 @@ impl Driver {
             context,
             visited,
         });
-        Some(Did::Begun(begun))
+        Did::Begun(begun)
     }
 
     fn visit_again(&mut self, at: u8) -> Option<Did> {
@@ -297,7 +297,7 @@ impl Driver {
         Some(Did::Visited(open.number, open.visited.clone()))
     }
 
-    fn finish(&mut self, at: usize, plan: &ReadsPlan) -> Option<Did> {
+    fn finish(&mut self, at: usize, plan: &ReadsPlan) -> Did {
         let open = self.open.remove(at);
         let (number, context) = (open.number, open.context);
         let mut readings = plan.deal(&open.visited);
@@ -328,7 +328,7 @@ impl Driver {
                     *before == is_it && before.slot() == after.slot()
                 },
             );
-        Some(Did::Finished(Finished {
+        Did::Finished(Finished {
             context: number,
             kind,
             version,
@@ -339,7 +339,7 @@ impl Driver {
             sizing_changed,
             reads_kept,
             answer,
-        }))
+        })
     }
 
     fn throttle(&mut self, at: usize, ms: i32) -> Did {

@@ -96,7 +96,11 @@ pub(crate) enum Operation {
 pub(crate) type TimedOperation = (i64, Operation);
 
 pub(crate) fn operations(length: usize) -> impl Strategy<Value = Vec<TimedOperation>> {
-    vec((clock(), operation()), 1..length)
+    vec(timed_operation(), 1..length)
+}
+
+pub(crate) fn timed_operation() -> impl Strategy<Value = TimedOperation> {
+    (clock(), operation())
 }
 
 fn clock() -> impl Strategy<Value = i64> {

@@ -45,7 +45,7 @@ impl Request {
 
     /// Gives it to a cache. Adjacent partitions of a topic share an element, as on the wire.
     pub(crate) fn begin(&self, cache: &mut FetchCache, now: Monotonic) -> FetchContext {
-        self.begin_with(cache, &|id| look_up(&self.names, id), now)
+        self.begin_with(cache, &|id| look_up(self.names, id), now)
     }
 
     /// The same, with names from elsewhere.

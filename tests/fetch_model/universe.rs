@@ -24,7 +24,7 @@ pub(crate) fn id(number: u8) -> TopicId {
 pub(crate) type NameMap = [Option<u8>; IDS - 1];
 
 /// The name that the metadata gives an id.
-pub(crate) fn look_up(names: &NameMap, id: TopicId) -> Option<TopicName> {
+pub(crate) fn look_up(names: NameMap, id: TopicId) -> Option<TopicName> {
     let place = usize::try_from(id.as_u128()).ok()?.checked_sub(1)?;
     names.get(place).copied().flatten().map(|number| TopicName::from(name(number)))
 }

@@ -2,10 +2,10 @@
 
 use super::{after_each_step, created};
 use crate::driver::Did;
-use crate::equality::Twin;
 use crate::operation::{operations, setup};
 use crate::request::Request;
 use crate::settings::cases;
+use crate::twin::Twin;
 use kafka_coordination::fetch::{
     ChangeTracking, ContextKind, FetchMetadata, FetcherKind, Profile, SessionState,
 };

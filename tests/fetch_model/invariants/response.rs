@@ -3,9 +3,9 @@
 use super::{after_each_step, created};
 use crate::driver::{Did, Finished, Step, visit};
 use crate::encoding::{Carried, encode};
-use crate::equality::keys;
 use crate::reading::Reading;
 use crate::request::{Key, Request};
+use crate::twin::keys;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{
     CacheConfig, ContextKind, FetchCache, FetchMetadata, PartitionRead, Reported, SessionState,

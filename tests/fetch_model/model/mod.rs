@@ -161,10 +161,9 @@ impl Model {
     fn classify(&mut self, request: &Request, now: i64) -> Body {
         let metadata = request.metadata;
         if metadata.epoch == 0 || metadata.epoch == -1 {
-            if let Some(shard) = self.shard_of(metadata.session_id) {
-                if self.shards[shard].remove(metadata.session_id) {
-                    self.counts.closed += 1;
-                }
+            let shard = self.shard_of(metadata.session_id);
+            if shard.is_some_and(|shard| self.shards[shard].remove(metadata.session_id)) {
+                self.counts.closed += 1;
             }
             let mut entries = Vec::new();
             put_all(&mut entries, request);
@@ -206,7 +205,7 @@ impl Model {
             session.asked_by = request.fetcher;
             session.profile = request.profile;
             for entry in &mut session.entries {
-                entry.resolve(&request.names);
+                entry.resolve(request.names);
             }
         }
         let size = session.borrow().entries.len();

@@ -29,7 +29,7 @@ impl Entry {
         if request.uses_topic_ids() {
             entry.key.name.clear();
             entry.is_named = false;
-            entry.resolve(&request.names);
+            entry.resolve(request.names);
         } else {
             entry.key.id = kafka_coordination::TopicId::ZERO;
         }
@@ -37,12 +37,12 @@ impl Entry {
     }
 
     /// A name is learnt once and kept.
-    pub(crate) fn resolve(&mut self, names: &NameMap) {
+    pub(crate) fn resolve(&mut self, names: NameMap) {
         if self.is_named {
             return;
         }
         if let Some(name) = look_up(names, self.key.id) {
-            self.key.name = name.as_str().to_owned();
+            name.as_str().clone_into(&mut self.key.name);
             self.is_named = true;
         }
     }

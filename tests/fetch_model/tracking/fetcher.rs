@@ -209,15 +209,21 @@ pub(crate) fn offset(world: &World, fetcher: &Fetcher, key: &Key, plan: OffsetPl
     }
 }
 
-pub(crate) fn operations(length: usize) -> impl Strategy<Value = Vec<(i64, Operation)>> {
-    let end =
-        || prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)];
+/// What happens, and by how many milliseconds the clock moves before.
+pub(crate) type TimedOperation = (i64, Operation);
+
+pub(crate) fn operations(length: usize) -> impl Strategy<Value = Vec<TimedOperation>> {
+    vec(timed_operation(), 1..length)
+}
+
+pub(crate) fn timed_operation() -> impl Strategy<Value = TimedOperation> {
+    let end = prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)];
     let operation = prop_oneof![
         12 => fetch().prop_map(Operation::Fetch),
         6 => event().prop_map(Operation::Event),
-        1 => (any::<u8>(), end()).prop_map(|(at, end)| Operation::Expire(at, end)),
+        1 => (any::<u8>(), end).prop_map(|(at, end)| Operation::Expire(at, end)),
     ];
-    vec((1..40_i64, operation), 1..length)
+    (1..40_i64, operation)
 }
 
 fn fetch() -> impl Strategy<Value = FetchPlan> {

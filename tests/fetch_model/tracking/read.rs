@@ -2,7 +2,7 @@
 //! read, and the budget over all of them.
 
 use super::log::{Log, Throttled};
-use super::world::World;
+use super::world::{PARTITIONS, World};
 use crate::driver::Visited;
 use crate::reading::Reading;
 use kafka_coordination::ErrorCode;
@@ -98,12 +98,14 @@ impl Pass {
         if let Who::Follower { broker, .. } = who {
             outcome.revisit.is_out_of_sync = !log.in_sync.contains(&broker);
         }
-        if let Who::Consumer { rack: Some(rack), .. } = who {
-            if log.closer_in == Some(rack) {
-                self.is_urgent = true;
-                outcome.reading.has_preferred_replica = true;
-                return outcome;
-            }
+        let rack = match who {
+            Who::Consumer { rack, .. } => rack,
+            Who::Follower { .. } => None,
+        };
+        if rack.is_some() && log.closer_in == rack {
+            self.is_urgent = true;
+            outcome.reading.has_preferred_replica = true;
+            return outcome;
         }
         let own_end = match params.last_fetched_epoch {
             Some(epoch) if epoch < log.leader_epoch => log.epoch_start,
@@ -201,7 +203,8 @@ fn refusal(world: &World, who: Who, visited: &Visited) -> Option<ErrorCode> {
         }
         _ => {}
     }
-    let is_known = world.topics.contains_key(name) && world.has_partition(visited.key.partition);
+    let is_known =
+        world.topics.contains_key(name) && (0..PARTITIONS).contains(&visited.key.partition);
     (!is_known).then_some(ErrorCode::UnknownTopicOrPartition)
 }
 

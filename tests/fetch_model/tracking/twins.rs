@@ -1,11 +1,13 @@
 //! Two caches on one simulated broker: one is shown every partition of a session each time, the
 //! other those that may have changed. Whatever can be seen of them must be equal.
 
-use super::fetcher::{End, FETCHERS, FetchPlan, Fetcher, Operation, key, offset, params};
+use super::fetcher::{
+    End, FETCHERS, FetchPlan, Fetcher, Operation, TimedOperation, key, offset, params,
+};
 use super::log::{FOLLOWERS, FollowerProgress, Log};
 use super::progress::Progress;
 use super::read::{Outcome, Pass, Who};
-use super::rows::Row;
+use super::row::Row;
 use super::world::{Event, World};
 use crate::driver::visit;
 use crate::reading::Reading;
@@ -113,7 +115,7 @@ impl Twins {
         (self.full.visits, self.tracked.visits)
     }
 
-    pub(crate) fn run(&mut self, operations: &[(i64, Operation)]) -> Difference {
+    pub(crate) fn run(&mut self, operations: &[TimedOperation]) -> Difference {
         for (number, (ms, operation)) in operations.iter().enumerate() {
             self.now += ms;
             self.step(operation)
@@ -143,7 +145,7 @@ impl Twins {
     fn expire(&mut self, at: usize, end: End) -> Difference {
         let waiting = self.waiting.remove(at);
         let passes = self.read(&waiting);
-        self.conclude(waiting, passes, end)
+        self.conclude(waiting, &passes, end)
     }
 
     /// Whether the tracked side may be taken out and put back, which open contexts do not survive.
@@ -248,11 +250,11 @@ impl Twins {
         let passes = self.read(&waiting);
         self.record(who, &passes)?;
         let waits = plan.waits && !self.is_reimported();
-        if self.is_due(&waiting, &passes, waits)? || self.is_reimported() {
+        if Self::is_due(&waiting, &passes, waits)? || self.is_reimported() {
             if let Some(event) = plan.during {
                 self.happen(event)?;
             }
-            self.conclude(waiting, passes, plan.end)?;
+            self.conclude(waiting, &passes, plan.end)?;
         } else {
             self.waiting.push(waiting);
         }
@@ -343,12 +345,7 @@ impl Twins {
         equal("candidates", &candidates(&passes.0), &candidates(&passes.1))
     }
 
-    fn is_due(
-        &self,
-        waiting: &Waiting,
-        passes: &(Pass, Pass),
-        waits: bool,
-    ) -> Result<bool, String> {
+    fn is_due(waiting: &Waiting, passes: &(Pass, Pass), waits: bool) -> Result<bool, String> {
         let due = |pass: &Pass, context: &FetchContext| {
             pass.is_due(context.partition_count(), waiting.min_bytes, waits)
         };
@@ -358,12 +355,12 @@ impl Twins {
     }
 
     /// Ends a fetch, and compares what its fetcher and host see of that.
-    fn conclude(&mut self, waiting: Waiting, passes: (Pass, Pass), end: End) -> Difference {
+    fn conclude(&mut self, waiting: Waiting, passes: &(Pass, Pass), end: End) -> Difference {
         let now = self.now();
         let Waiting { full, tracked, .. } = waiting;
         let kind = full.kind();
-        let full_reads = self.reads(&self.full, &full, &passes.0);
-        let tracked_reads = self.reads(&self.tracked, &tracked, &passes.1);
+        let full_reads = Self::reads(&self.full, None, &full, &passes.0);
+        let tracked_reads = Self::reads(&self.tracked, self.omitted, &tracked, &passes.1);
         let size = |side: &Side, context: &FetchContext, reads: &[(PartitionRead, &Outcome)]| {
             let reads: Vec<_> = reads.iter().map(|(read, _)| *read).collect();
             side.cache.response_size(context, &reads)
@@ -415,13 +412,12 @@ impl Twins {
 
     /// The reads of a pass, as its host hands them in.
     fn reads<'a>(
-        &self,
         side: &Side,
+        omitted: Option<Row>,
         context: &FetchContext,
         pass: &'a Pass,
     ) -> Vec<(PartitionRead, &'a Outcome)> {
         let mut slots = side.cache.slots(context);
-        let omitted = self.omitted;
         let reads = pass.outcomes.iter().filter_map(|outcome| {
             let key = &outcome.visited.key;
             let read = outcome.reading.at(slots.find(key.id, &key.name, key.partition)?);
@@ -469,8 +465,8 @@ impl Twins {
         for at in expected.into_iter().rev() {
             let waiting = self.waiting.remove(at);
             let passes = self.read(&waiting);
-            if self.is_due(&waiting, &passes, true)? {
-                self.conclude(waiting, passes, End::Answer)?;
+            if Self::is_due(&waiting, &passes, true)? {
+                self.conclude(waiting, &passes, End::Answer)?;
             } else {
                 self.waiting.insert(at, waiting);
             }

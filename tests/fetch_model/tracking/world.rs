@@ -1,7 +1,7 @@
 //! A simulated broker: what it knows of the cluster, what its logs hold, and how both change.
 
 use super::log::{FOLLOWERS, Log, Throttled};
-use super::rows::Row;
+use super::row::Row;
 use kafka_coordination::fetch::Change;
 use kafka_coordination::{TopicId, TopicName};
 use proptest::prelude::*;
@@ -86,10 +86,6 @@ impl World {
             world.create(topic, true);
         }
         world
-    }
-
-    pub(crate) fn has_partition(&self, partition: i32) -> bool {
-        (0..PARTITIONS).contains(&partition)
     }
 
     pub(crate) fn name_of(&self, id: TopicId) -> Option<TopicName> {
