@@ -40,7 +40,7 @@ fuzz_target!(|input: &[u8]| {
         let operations: Vec<_> = chunks.map(|chunk| drawn(&strategy, chunk)).collect();
         twin::follow(&setup, &operations).map_err(|error| error.to_string())
     } else {
-        let strategy = tracking::timed_operation();
+        let strategy = tracking::fetcher::timed_operation();
         let operations: Vec<_> = chunks.map(|chunk| drawn(&strategy, chunk)).collect();
         tracking::Twins::new(None).run(&operations)
     };

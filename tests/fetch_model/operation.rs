@@ -106,8 +106,10 @@ pub(crate) fn timed_operation() -> impl Strategy<Value = TimedOperation> {
 fn clock() -> impl Strategy<Value = i64> {
     prop_oneof![
         80 => Just(0),
-        120 => 1..60_i64,
-        40 => 60..250_i64,
+        80 => 1..60_i64,
+        // So that sums come to the eviction threshold, and to one more.
+        60 => select(&[1, 25, 50, 100, 101]),
+        20 => 60..250_i64,
         20 => -120..0_i64,
         1 => select(&[i64::MIN, i64::MAX]),
     ]

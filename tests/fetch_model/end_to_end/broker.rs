@@ -21,6 +21,7 @@ pub(crate) struct Response {
 /// A session cache, and what its host needs besides.
 pub(crate) struct Broker {
     cache: FetchCache,
+    slots: u32,
     random: Pcg64Mcg,
     now: i64,
 }
@@ -31,11 +32,15 @@ impl Broker {
             .with_shards(1)
             .and_then(|it| it.with_slots(slots))
             .and_then(|it| it.with_eviction_ms(100));
-        Self { cache: FetchCache::new(config.unwrap()), random: Pcg64Mcg::new(3), now: 0 }
+        Self { cache: FetchCache::new(config.unwrap()), slots, random: Pcg64Mcg::new(3), now: 0 }
     }
 
     pub(crate) fn pass(&mut self, ms: i64) {
         self.now += ms;
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.cache.stats().sessions == u64::from(self.slots)
     }
 
     pub(crate) fn session(&self, id: i32) -> Option<SessionState> {

@@ -271,22 +271,24 @@ impl Run {
         Ok(())
     }
 
+    /// A session that goes on by name may be refused in the round trip after, when all partitions
+    /// have ids; so what counts is that one of the two is answered as it should be.
     fn heal(&mut self) -> TestCaseResult {
         self.wanted.insert((TOPICS[0].to_owned(), 0), 0);
-        let mut last = None;
+        let mut verdicts = Vec::new();
         for _ in 0..2 {
-            last = self.fetch(Delivery::Whole)?;
-        }
-        let next = self.session.next_metadata();
-        match last {
-            Some(Verdict::Opened | Verdict::Continued) => {
-                let session = self.broker.session(next.session_id);
-                prop_assert_eq!(session.map(|it| it.epoch), Some(next.epoch));
+            let verdict = self.fetch(Delivery::Whole)?;
+            let next = self.session.next_metadata();
+            let epoch = self.broker.session(next.session_id).map(|it| it.epoch);
+            match verdict {
+                Some(Verdict::Sessionless) if self.broker.is_full() => return Ok(()),
+                Some(Verdict::Opened | Verdict::Continued) if epoch == Some(next.epoch) => {
+                    return Ok(());
+                }
+                other => verdicts.push(other),
             }
-            Some(Verdict::Sessionless) => {}
-            other => return Err(TestCaseError::fail(format!("{other:?}"))),
         }
-        Ok(())
+        Err(TestCaseError::fail(format!("{verdicts:?}")))
     }
 }
 
@@ -302,7 +304,7 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn inv_21_both_sides_hold_the_same_partitions(
+    fn fs_21_both_sides_hold_the_same_partitions(
         slots in 0..3_u32,
         operations in operations(),
     ) {
@@ -310,7 +312,7 @@ proptest! {
     }
 
     #[test]
-    fn inv_22_what_was_told_is_what_a_fetcher_without_session_sees(
+    fn fs_22_what_was_told_is_what_a_fetcher_without_session_sees(
         slots in 0..3_u32,
         operations in operations(),
     ) {
@@ -318,7 +320,7 @@ proptest! {
     }
 
     #[test]
-    fn inv_23_two_round_trips_bring_back_a_session(
+    fn fs_23_two_round_trips_bring_back_a_session(
         slots in 0..3_u32,
         operations in operations(),
     ) {

@@ -2,9 +2,11 @@
 
 #[cfg(test)]
 mod equality;
-mod fetcher;
+pub(crate) mod fetcher;
 mod log;
 mod progress;
+#[cfg(test)]
+mod quiet;
 mod read;
 mod row;
 #[cfg(test)]
@@ -14,5 +16,4 @@ mod world;
 
 #[cfg(test)]
 pub(crate) use fetcher::operations;
-pub(crate) use fetcher::timed_operation;
 pub(crate) use twins::Twins;
