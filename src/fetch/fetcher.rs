@@ -233,8 +233,7 @@ impl FetcherSession {
     /// What the session holds of an entry; a wish list that was dropped unbuilt may have left something else in it.
     fn held(&self, slot: u32) -> &Want {
         let entry = self.entries.get(slot);
-        let change = self.changes.get(entry.pending.number());
-        change.map_or(&entry.want, |change| &change.held)
+        entry.noted(slot, &self.changes).map_or(&entry.want, |change| &change.held)
     }
 
     /// The number of a new wish list or response, which no entry bears yet.

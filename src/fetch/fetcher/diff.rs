@@ -8,9 +8,7 @@ use core::mem;
 impl FetcherSession {
     /// Makes the wish list `generation`, which names `kept` partitions of the session, the session.
     pub(super) fn replace_partitions(&mut self, generation: u32, kept: usize) {
-        for Change { slot, .. } in self.changes.drain(..) {
-            self.entries.get_mut(slot).pending = Pending::NOTHING;
-        }
+        self.changes.clear();
         let has_added = self.wished.len() > kept;
         let has_removed = self.order.len() > kept;
         mem::swap(&mut self.order, &mut self.wished);
@@ -31,15 +29,24 @@ impl FetcherSession {
     }
 
     /// Updates the session to the wish list `generation`, which names `kept` of its partitions. Says whether all that it
-    /// removed can be forgotten by topic id.
-    pub(super) fn update_partitions(&mut self, generation: u32, kept: usize) -> bool {
+    /// removed can be forgotten by topic id. Unless the changes are intricate, all are alterations.
+    pub(super) fn update_partitions(
+        &mut self,
+        generation: u32,
+        kept: usize,
+        is_intricate: bool,
+    ) -> bool {
         let added = self.wished.len();
         for &slot in &self.wished {
             self.entries.get_mut(slot).pending = Pending::NOTHING;
         }
         let mut can_forget_by_id = true;
-        if kept < self.order.len() || !self.changes.is_empty() {
-            self.settle_all(generation, kept);
+        let has_removed = kept < self.order.len();
+        let is_plain = self.changes.is_empty() || (!is_intricate && self.changes_are_in_order());
+        if is_plain && !has_removed {
+            self.wished.extend(self.changes.drain(..).map(|change| change.slot));
+        } else {
+            self.settle_all(generation, has_removed);
             self.changes.clear();
             can_forget_by_id = !self.dropped.iter().any(|dropped| dropped.id.is_zero());
             self.forgotten = self.dropped.len();
@@ -53,25 +60,20 @@ impl FetcherSession {
         can_forget_by_id
     }
 
+    /// Whether the changes came in the session's order, so that the rest of it need not be looked at.
+    fn changes_are_in_order(&self) -> bool {
+        self.order_ascends && self.changes.is_sorted_by_key(|change| change.slot)
+    }
+
     /// Removes what the wish list does not name, and lists what it changed, in the session's order.
-    fn settle_all(&mut self, generation: u32, kept: usize) {
-        let has_removed = kept < self.order.len();
-        if !has_removed && self.order_ascends && self.changes.is_sorted_by_key(|change| change.slot)
-        {
-            // The changes came in the session's order; the rest of it need not be looked at.
-            for change in &self.changes {
-                let entry = self.entries.get_mut(change.slot);
-                settle(entry, change, &mut self.wished, &mut self.replaced);
-            }
-            return;
-        }
+    fn settle_all(&mut self, generation: u32, has_removed: bool) {
         let mut order = mem::take(&mut self.order);
         if has_removed {
             order.retain(|slot| self.is_still_wished(*slot, generation));
         }
         for &slot in &order {
-            let entry = self.entries.get_mut(slot);
-            if let Some(change) = self.changes.get(entry.pending.number()) {
+            let entry = self.entries.get(slot);
+            if let Some(change) = entry.noted(slot, &self.changes) {
                 settle(entry, change, &mut self.wished, &mut self.replaced);
             }
         }
@@ -112,9 +114,8 @@ impl FetcherSession {
 }
 
 /// Lists an entry that the wish list changed as altered, and as replaced if its topic id went over to another.
-fn settle(entry: &mut Entry, change: &Change, altered: &mut Vec<u32>, replaced: &mut Vec<Dropped>) {
+fn settle(entry: &Entry, change: &Change, altered: &mut Vec<u32>, replaced: &mut Vec<Dropped>) {
     let Change { slot, held } = change;
-    entry.pending = Pending::NOTHING;
     // A partition that was added twice may have come back to what the session holds.
     if *held == entry.want {
         return;

@@ -38,7 +38,7 @@ impl Want {
         }
     }
 
-    /// Whether the request, under `id`, asks for just this. May be false for a request with a negative epoch.
+    /// Whether the request, under `id`, asks for just this.
     ///
     /// Field by field and in branches: `request` was written a moment ago, and reading it in wider pieces waits for that.
     #[inline]
@@ -48,8 +48,8 @@ impl Want {
             && self.fetch_offset == params.fetch_offset
             && self.log_start_offset == params.log_start_offset
             && self.max_bytes == params.max_bytes
-            && self.leader_epoch == params.leader_epoch.unwrap_or(-1)
-            && self.last_fetched_epoch == params.last_fetched_epoch.unwrap_or(-1)
+            && self.leader_epoch == params.leader_epoch.unwrap_or(-1).max(-1)
+            && self.last_fetched_epoch == params.last_fetched_epoch.unwrap_or(-1).max(-1)
             && self.id == id
     }
 
@@ -79,18 +79,10 @@ impl Pending {
     /// The entry exists only because of the open wish list.
     pub(super) const NEW: Self = Self(u32::MAX - 1);
 
-    /// What no entry has.
-    pub(super) const NEVER: Self = Self(u32::MAX - 2);
-
-    /// Other parameters: the change with this number.
-    pub(super) fn change(number: usize) -> Self {
+    /// Other parameters: the change with this number, if it is one of this entry. Else nothing, said of an older list.
+    fn change(number: usize) -> Self {
         // There are at most as many changes as entries.
-        Self(u32::try_from(number).unwrap_or(Self::NEVER.0))
-    }
-
-    /// The number of the change.
-    pub(super) fn number(self) -> usize {
-        self.0 as usize
+        Self(u32::try_from(number).unwrap_or(Self::NOTHING.0))
     }
 }
 
@@ -109,11 +101,16 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Makes the entry, which is in `slot`, that of the change with this number.
+    /// Notes what the entry, which is in `slot`, holds before it is changed.
     #[inline]
-    pub(super) fn change(&mut self, slot: u32, number: usize) -> Change {
-        self.pending = Pending::change(number);
-        Change { slot, held: self.want }
+    pub(super) fn note(&mut self, slot: u32, changes: &mut Vec<Change>) {
+        self.pending = Pending::change(changes.len());
+        changes.push(Change { slot, held: self.want });
+    }
+
+    /// What was noted of the entry, which is in `slot`.
+    pub(super) fn noted<'a>(&self, slot: u32, changes: &'a [Change]) -> Option<&'a Change> {
+        changes.get(self.pending.0 as usize).filter(|change| change.slot == slot)
     }
 }
 
@@ -176,9 +173,9 @@ impl Entries {
     pub(super) fn insert(&mut self, topic: u32, want: Want, pending: Pending) -> u32 {
         let entry = Entry { want, topic, seen: 0, pending, next: NO_SLOT };
         let slot = if self.free == NO_SLOT {
-            // Three numbers are set aside, see `Pending`. Memory for so many entries: 256 GiB.
+            // Two numbers are set aside, see `Pending`. Memory for so many entries: 256 GiB.
             let slot = u32::try_from(self.slots.len()).unwrap_or(NO_SLOT);
-            assert!(slot < Pending::NEVER.0, "too many partitions in one fetch session");
+            assert!(slot < Pending::NEW.0, "too many partitions in one fetch session");
             self.slots.push(entry);
             slot
         } else {

@@ -209,7 +209,7 @@ impl FetcherSession {
                 let entry = self.entries.get_mut(slot);
                 contents.known += usize::from(entry.seen != generation);
                 entry.seen = generation;
-                debug_assert!(entry.pending == Pending::NOTHING, "no wish list is open");
+                debug_assert!(entry.pending != Pending::NEW, "no wish list is open");
             }
         }
         contents

@@ -26,8 +26,9 @@ pub struct WishList<'a> {
     id: TopicId,
     /// The entry that was named last.
     last: u32,
-    /// What the open wish list says of an entry that is as it was; [`Pending::NEVER`] if all entries are to be noted.
-    quiet: Pending,
+    /// Whether there is more to a change than that it was made: its entry was named twice, and may be as it was, or went
+    /// over to another topic id.
+    is_intricate: bool,
 }
 
 impl FetcherSession {
@@ -51,7 +52,7 @@ impl FetcherSession {
             topic: NO_SLOT,
             id: TopicId::ZERO,
             last: NO_SLOT,
-            quiet: if self.next.is_full() { Pending::NEVER } else { Pending::NOTHING },
+            is_intricate: false,
             session: self,
         }
     }
@@ -62,9 +63,7 @@ impl FetcherSession {
             return;
         }
         for Change { slot, held } in self.changes.drain(..) {
-            let entry = self.entries.get_mut(slot);
-            entry.pending = Pending::NOTHING;
-            entry.want = held;
+            self.entries.get_mut(slot).want = held;
         }
         while let Some(slot) = self.wished.pop() {
             if self.entries.get(slot).pending == Pending::NEW {
@@ -117,12 +116,12 @@ impl<'a> WishList<'a> {
     ///
     /// O(1) if nothing changed, else O(partitions of the session). Order: Kafka's.
     pub fn build(self) -> FetchPlan<'a> {
-        let Self { session, generation, is_full, lacks_ids, kept, .. } = self;
+        let Self { session, generation, is_full, lacks_ids, kept, is_intricate, .. } = self;
         let can_forget_by_id = if is_full {
             session.replace_partitions(generation, kept);
             true
         } else {
-            session.update_partitions(generation, kept)
+            session.update_partitions(generation, kept, is_intricate)
         };
         let can_use_ids = can_forget_by_id && !lacks_ids;
         session.known_ids.built(can_use_ids.then_some(generation));
@@ -168,13 +167,14 @@ impl<'a> WishList<'a> {
                 if entry.topic == self.topic
                     && entry.want.partition == request.partition
                     && entry.seen != self.generation
-                    && entry.pending == self.quiet =>
+                    && !self.is_full =>
             {
                 entry.seen = self.generation;
                 self.kept += 1;
                 self.last = slot;
                 if !entry.want.is(self.id, request) {
-                    session.changes.push(entry.change(slot, session.changes.len()));
+                    self.is_intricate |= entry.want.id != self.id;
+                    entry.note(slot, &mut session.changes);
                     entry.want = Want::new(self.id, request);
                 }
             }
@@ -203,16 +203,22 @@ impl<'a> WishList<'a> {
         self.last = slot;
 
         let entry = session.entries.get_mut(slot);
-        if entry.seen != self.generation {
+        let is_new = entry.pending == Pending::NEW;
+        if entry.seen == self.generation {
+            self.is_intricate = true;
+        } else {
             entry.seen = self.generation;
-            let is_new = entry.pending == Pending::NEW;
             self.kept += usize::from(!is_new);
             if is_new || self.is_full {
                 session.wished.push(slot);
             }
         }
-        if entry.pending == Pending::NOTHING && !entry.want.is(self.id, request) {
-            session.changes.push(entry.change(slot, session.changes.len()));
+        if entry.want.is(self.id, request) {
+            return;
+        }
+        if !is_new && entry.noted(slot, &session.changes).is_none() {
+            self.is_intricate |= entry.want.id != self.id;
+            entry.note(slot, &mut session.changes);
         }
         entry.want = Want::new(self.id, request);
     }
