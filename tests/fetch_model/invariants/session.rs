@@ -54,9 +54,7 @@ fn fs_09_a_replayed_request_is_refused_and_changes_nothing() {
 fn fs_10_a_refused_request_changes_nothing() {
     after_each_step(|| {
         |_, step| {
-            let Did::Begun(begun) = &step.did else {
-                return Ok(());
-            };
+            let Did::Begun(begun) = &step.did else { return Ok(()) };
             if begun.kind == ContextKind::Error {
                 prop_assert!(matches!(begun.error.code(), 70 | 71 | 106));
                 prop_assert_eq!(&step.before.state, &step.after.state);

@@ -197,9 +197,7 @@ pub(crate) fn params(world: &World, key: &Key, offset: i64, plan: &WantedPlan) -
 /// The offset that a plan means.
 pub(crate) fn offset(world: &World, fetcher: &Fetcher, key: &Key, plan: OffsetPlan) -> i64 {
     let known = fetcher.offset_of(key).unwrap_or(0);
-    let Some(log) = world.logs.get(&(key.name.clone(), key.partition)) else {
-        return known;
-    };
+    let Some(log) = world.logs.get(&(key.name.clone(), key.partition)) else { return known };
     match plan {
         OffsetPlan::Same => known,
         OffsetPlan::End => log.end,

@@ -510,9 +510,7 @@ impl Twins {
         let end = self.world.logs.get(&(key.name.clone(), key.partition)).map(|log| log.end);
         for it in &marked {
             let owner = self.owners.get(&it.session_id).copied();
-            let (Some(at), Some(broker), Some(end)) = (it.quiet_at, owner, end) else {
-                continue;
-            };
+            let (Some(at), Some(broker), Some(end)) = (it.quiet_at, owner, end) else { continue };
             let progress = progress.entry((broker, key.name.clone(), key.partition)).or_default();
             progress.was_quiet(end, at.as_millis());
         }
@@ -600,9 +598,7 @@ impl Twins {
     /// Takes from the tracked session's memory what a request listed that was not answered.
     fn unlist(&mut self, request: &Request, before: &CacheState) {
         let session_id = request.metadata.session_id;
-        let Some(old) = before.sessions.iter().find(|it| it.id == session_id) else {
-            return;
-        };
+        let Some(old) = before.sessions.iter().find(|it| it.id == session_id) else { return };
         self.forget_changes(session_id, |session, it| {
             let is_listed = request.wanted.iter().any(|(key, _)| is_it(session, it, key));
             let was_changed = old.partitions.iter().any(|old| {
