@@ -2,6 +2,7 @@
 //!
 //! Kafka: `FetchSessionHandler` (KIP-227, KIP-516, KAFKA-13079, KAFKA-13111).
 
+mod changes;
 mod diff;
 mod entries;
 mod known_ids;
@@ -24,7 +25,8 @@ pub use wish::WishList;
 use super::request::{FetchMetadata, FetchParams};
 use crate::topic::{TopicId, TopicName};
 use alloc::vec::Vec;
-use entries::{Change, Entries, Pending, Want};
+use changes::Changes;
+use entries::{Entries, Pending, Want};
 use foldhash::fast::FixedState;
 use known_ids::KnownIds;
 use topics::Topics;
@@ -39,7 +41,7 @@ use topics::Topics;
 ///
 /// # Cost
 ///
-/// Holds 64 bytes a partition, a 4-byte index entry and 4 bytes of order; each topic's name once; and 60 bytes for each
+/// Holds 64 bytes a partition, a 4-byte index entry and 4 bytes of order; each topic's name once; and 56 bytes for each
 /// partition that a plan changed, for as many as there were in one plan so far. Buffers are reused: a round that adds no partition and no topic allocates nothing. Memory follows the largest wish list so far.
 ///
 /// # Example
@@ -134,7 +136,7 @@ pub struct FetcherSession {
     /// incremental request: the slots that it sends.
     wished: Vec<u32>,
     /// While a wish list is open: which of the session's entries it changed.
-    changes: Vec<Change>,
+    changes: Changes,
     /// What the last plan forgets, then what it replaces.
     dropped: Vec<Dropped>,
     /// While a plan is made: what it replaces.
@@ -173,7 +175,7 @@ impl FetcherSession {
             generation: 0,
             is_open: false,
             wished: Vec::new(),
-            changes: Vec::new(),
+            changes: Changes::default(),
             dropped: Vec::new(),
             replaced: Vec::new(),
             forgotten: 0,
@@ -233,7 +235,7 @@ impl FetcherSession {
     /// What the session holds of an entry; a wish list that was dropped unbuilt may have left something else in it.
     fn held(&self, slot: u32) -> &Want {
         let entry = self.entries.get(slot);
-        entry.noted(slot, &self.changes).map_or(&entry.want, |change| &change.held)
+        entry.noted(slot, &self.changes).unwrap_or(&entry.want)
     }
 
     /// The number of a new wish list or response, which no entry bears yet.

@@ -1,8 +1,7 @@
 //! What a finished wish list makes of the session.
 
-use super::entries::{Change, Entry, NO_SLOT, Pending, Want};
+use super::entries::{NO_SLOT, Pending, Want};
 use super::{Dropped, FetcherSession};
-use alloc::vec::Vec;
 use core::mem;
 
 impl FetcherSession {
@@ -42,9 +41,10 @@ impl FetcherSession {
         }
         let mut can_forget_by_id = true;
         let has_removed = kept < self.order.len();
-        let is_plain = self.changes.is_empty() || (!is_intricate && self.changes_are_in_order());
+        let is_plain =
+            self.changes.slots().is_empty() || (!is_intricate && self.changes_are_in_order());
         if is_plain && !has_removed {
-            self.wished.extend(self.changes.drain(..).map(|change| change.slot));
+            self.changes.move_slots_to(&mut self.wished);
         } else {
             self.settle_all(generation, has_removed);
             self.changes.clear();
@@ -62,7 +62,7 @@ impl FetcherSession {
 
     /// Whether the changes came in the session's order, so that the rest of it need not be looked at.
     fn changes_are_in_order(&self) -> bool {
-        self.order_ascends && self.changes.is_sorted_by_key(|change| change.slot)
+        self.order_ascends && self.changes.slots().is_sorted()
     }
 
     /// Removes what the wish list does not name, and lists what it changed, in the session's order.
@@ -73,8 +73,14 @@ impl FetcherSession {
         }
         for &slot in &order {
             let entry = self.entries.get(slot);
-            if let Some(change) = entry.noted(slot, &self.changes) {
-                settle(entry, change, &mut self.wished, &mut self.replaced);
+            let Some(held) = entry.noted(slot, &self.changes) else { continue };
+            // A partition that was added twice may have come back to what the session holds.
+            if *held == entry.want {
+                continue;
+            }
+            self.wished.push(slot);
+            if held.id != entry.want.id && !held.id.is_zero() && !entry.want.id.is_zero() {
+                self.replaced.push(Dropped::of(entry.topic, held));
             }
         }
         self.order = order;
@@ -110,19 +116,6 @@ impl FetcherSession {
                 dropped.leads = false;
             }
         }
-    }
-}
-
-/// Lists an entry that the wish list changed as altered, and as replaced if its topic id went over to another.
-fn settle(entry: &Entry, change: &Change, altered: &mut Vec<u32>, replaced: &mut Vec<Dropped>) {
-    let Change { slot, held } = change;
-    // A partition that was added twice may have come back to what the session holds.
-    if *held == entry.want {
-        return;
-    }
-    altered.push(*slot);
-    if held.id != entry.want.id && !held.id.is_zero() && !entry.want.id.is_zero() {
-        replaced.push(Dropped::of(entry.topic, held));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The partitions of a session: a slab, and an index by topic and partition.
 
+use super::changes::Changes;
 use crate::fetch::request::{FetchParams, PartitionRequest};
 use crate::topic::TopicId;
 use alloc::vec::Vec;
@@ -103,22 +104,15 @@ pub(super) struct Entry {
 impl Entry {
     /// Notes what the entry, which is in `slot`, holds before it is changed.
     #[inline]
-    pub(super) fn note(&mut self, slot: u32, changes: &mut Vec<Change>) {
+    pub(super) fn note(&mut self, slot: u32, changes: &mut Changes) {
         self.pending = Pending::change(changes.len());
-        changes.push(Change { slot, held: self.want });
+        changes.note(slot, &self.want);
     }
 
     /// What was noted of the entry, which is in `slot`.
-    pub(super) fn noted<'a>(&self, slot: u32, changes: &'a [Change]) -> Option<&'a Change> {
-        changes.get(self.pending.0 as usize).filter(|change| change.slot == slot)
+    pub(super) fn noted<'a>(&self, slot: u32, changes: &'a Changes) -> Option<&'a Want> {
+        changes.held(self.pending.0 as usize, slot)
     }
-}
-
-/// What the session holds of an entry that the open wish list changed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
-    pub(super) slot: u32,
-    pub(super) held: Want,
 }
 
 /// A slab of entries with an index.

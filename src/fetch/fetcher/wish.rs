@@ -1,7 +1,7 @@
 //! The wish list: every partition that is to be fetched, compared with what the session holds.
 
 use super::FetcherSession;
-use super::entries::{Change, Entries, Entry, NO_SLOT, Pending, Want};
+use super::entries::{Entries, Entry, NO_SLOT, Pending, Want};
 use super::plan::FetchPlan;
 use crate::fetch::request::PartitionRequest;
 use crate::topic::TopicId;
@@ -62,7 +62,7 @@ impl FetcherSession {
         if !mem::take(&mut self.is_open) {
             return;
         }
-        for Change { slot, held } in self.changes.drain(..) {
+        for (slot, held) in self.changes.drain() {
             self.entries.get_mut(slot).want = held;
         }
         while let Some(slot) = self.wished.pop() {
