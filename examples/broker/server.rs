@@ -58,6 +58,8 @@ async fn serve(broker: &Broker, mut stream: TcpStream) -> io::Result<()> {
     let mut peer = Peer { reached_at: stream.local_addr()?, client: broker.stats.client("", "") };
     while let Some(request) = timeout(IDLE, frame::read(&mut stream, frame::MAX_REQUEST)).await?? {
         let answer = tokio::select! {
+            // In this order: a peer that sends its last records and leaves at once has them stored.
+            biased;
             answer = api::answer(broker, &mut peer, request) => answer,
             // Dropping the request's future aborts a waiting fetch.
             () = hung_up(&stream) => return Ok(()),
