@@ -33,10 +33,11 @@ pub(super) fn answer(
         // Version 0 has no way to ask for none.
         Some(wanted) if wanted.is_empty() && version == 0 => all(),
         Some(wanted) => {
-            // Once each: a topic's description is larger than its mention.
+            // Once each: a topic's description is larger than its mention. An id beside a name says nothing.
             let mut seen = HashSet::new();
             let answer = |wanted: MetadataRequestTopic| {
-                let is_new = seen.insert((wanted.name.clone(), wanted.topic_id));
+                let id = wanted.name.is_none().then_some(wanted.topic_id);
+                let is_new = seen.insert((wanted.name.clone(), id));
                 is_new.then(|| answer_topic(broker, &topics, may_create, wanted))
             };
             wanted.into_iter().filter_map(answer).collect()
