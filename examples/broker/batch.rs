@@ -36,7 +36,7 @@ pub(crate) type Refusal = (ErrorCode, &'static str);
 
 impl Batch {
     /// Checks the records of one partition of a produce request of the given version.
-    pub(crate) fn parse(records: Bytes, version: i16) -> Result<Self, Refusal> {
+    pub(crate) fn parse(records: &[u8], version: i16) -> Result<Self, Refusal> {
         let invalid = |text| Err((ErrorCode::InvalidRecord, text));
         let corrupt = |text| Err((ErrorCode::CorruptMessage, text));
         if records.is_empty() {
@@ -93,9 +93,10 @@ impl Batch {
             return invalid("the record batch's count and last offset differ");
         }
         if attributes & COMPRESSION == 0 {
-            check_records(&records, count)?;
+            check_records(records, count)?;
         }
         let len = i64::from(count);
+        // A copy: what else the request has brought must not stay in memory for as long as the log does.
         let bytes = BytesMut::from(records);
         Ok(Self { bytes, len, max_timestamp })
     }

@@ -68,7 +68,7 @@ fn append(
 ) -> Result<Appended, Refusal> {
     let unknown = (ErrorCode::UnknownTopicOrPartition, "the topic has no such partition");
     let log = topic.log(data.index).ok_or(unknown)?;
-    let batch = Batch::parse(data.records.unwrap_or_default(), version)?;
+    let batch = Batch::parse(&data.records.unwrap_or_default(), version)?;
     broker.stats.records_appended.add(usize::try_from(batch.len).unwrap_or(0));
     let appended = lock(log).append(batch);
     broker.partition_changed(topic, data.index, Change::HighWatermark);
