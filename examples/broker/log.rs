@@ -1,7 +1,7 @@
 //! A partition's log, in memory: whole record batches in the order of their offsets.
 
 use crate::batch::{self, Batch};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// The leader epoch of every partition: there is one broker, and it has led from the start.
@@ -37,7 +37,10 @@ pub(crate) struct Appended {
 /// What a read found.
 #[derive(Debug)]
 pub(crate) struct Read {
-    pub(crate) records: Bytes,
+    /// The batches, which are shared with the log.
+    pub(crate) batches: Vec<Bytes>,
+    /// How many bytes they have together.
+    pub(crate) size: usize,
     /// Whether there are more records than the limit let through.
     pub(crate) has_more: bool,
 }
@@ -91,28 +94,17 @@ impl Log {
             return Err(OutOfRange);
         }
         let first = self.batches.partition_point(|batch| batch.next <= offset);
-        let mut size = 0_usize;
-        let mut taken = 0;
+        let mut read = Read { batches: Vec::new(), size: 0, has_more: false };
         for batch in self.batches.range(first..) {
-            let with = size + batch.bytes.len();
-            if with > max_bytes && !(at_least_one && taken == 0) {
+            let size = read.size + batch.bytes.len();
+            if size > max_bytes && !(at_least_one && read.batches.is_empty()) {
+                read.has_more = true;
                 break;
             }
-            size = with;
-            taken += 1;
+            read.size = size;
+            read.batches.push(batch.bytes.clone());
         }
-        let mut batches = self.batches.range(first..first + taken);
-        let records = match (taken, batches.next()) {
-            (1, Some(only)) => only.bytes.clone(),
-            (_, None) => Bytes::new(),
-            (_, Some(head)) => {
-                let mut records = BytesMut::with_capacity(size);
-                records.extend_from_slice(&head.bytes);
-                batches.for_each(|batch| records.extend_from_slice(&batch.bytes));
-                records.freeze()
-            }
-        };
-        Ok(Read { records, has_more: first + taken < self.batches.len() })
+        Ok(read)
     }
 
     /// The first record with this timestamp or a later one, as timestamp and offset.

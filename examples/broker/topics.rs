@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 /// The most partitions that the broker holds: clients may create topics, and each partition takes memory.
 const MAX_PARTITIONS: usize = 100_000;
 /// The longest name of a topic.
-const MAX_NAME: usize = 249;
+pub(crate) const MAX_NAME: usize = 249;
 
 /// A topic and its partitions' logs.
 #[derive(Clone, Debug)]

@@ -15,7 +15,8 @@ mod waiting;
 
 use crate::broker::{Broker, lock};
 use crate::server::Peer;
-use crate::topics::Topics;
+use crate::topics::{MAX_NAME, Topics};
+use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{ContextKind, FetchCache, FetchContext};
 use kafka_coordination::wire::fetch::{Sender, replica_id, with_request};
 use kafka_protocol::messages::{FetchRequest, FetchResponse};
@@ -32,6 +33,10 @@ pub(crate) async fn answer(
     version: i16,
     mut request: FetchRequest,
 ) -> FetchResponse {
+    // A session keeps the names of its topics, and a topic with such a name cannot be.
+    if request.topics.iter().any(|topic| topic.topic.len() > MAX_NAME) {
+        return respond::refuse(broker, peer, ErrorCode::InvalidRequest);
+    }
     fault::inject(broker, &peer.client, version, &mut request);
     let deadline =
         Instant::now() + Duration::from_millis(request.max_wait_ms.max(0).unsigned_abs().into());
@@ -57,6 +62,10 @@ fn begin(broker: &Broker, version: i16, request: &FetchRequest) -> (FetchContext
         let mut cache = lock(&broker.cache);
         let topics = broker.topics();
         let context = cache.begin(request, &topics, broker.now());
+        if request.metadata.is_full() {
+            // It has closed the session that it names.
+            broker.waiting.end_session(request.metadata.session_id);
+        }
         let visit = visit(&mut cache, &context, topics);
         (context, visit)
     })
@@ -99,10 +108,14 @@ async fn wait(
         match &waiter {
             // What changes from here on wakes the waiter; what changed just before is found by reading once more.
             None => waiter = Some(broker.waiting.register(context, &visit.wanted)),
-            Some(waiter) => tokio::select! {
-                () = waiter.woken() => {}
-                () = tokio::time::sleep_until(deadline) => {}
-            },
+            Some(waiter) => {
+                // A wait may be long, and keeps neither records nor topics alive that are deleted meanwhile.
+                drop((pass, visit));
+                tokio::select! {
+                    () = waiter.woken() => {}
+                    () = tokio::time::sleep_until(deadline) => {}
+                }
+            }
         }
         visit = visit_again(broker, context);
     }

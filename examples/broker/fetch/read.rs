@@ -1,7 +1,7 @@
 //! The read stage: from partitions to their records, within the limits of the request.
 
 use crate::broker::lock;
-use crate::log::LEADER_EPOCH;
+use crate::log::{LEADER_EPOCH, Read};
 use crate::topics::Topics;
 use bytes::Bytes;
 use kafka_coordination::fetch::{FetchParams, FetchPartition, PartitionRead, Slot};
@@ -60,7 +60,7 @@ pub(super) struct Found {
     pub(super) error: ErrorCode,
     pub(super) high_watermark: i64,
     pub(super) log_start: i64,
-    pub(super) records: Bytes,
+    pub(super) batches: Vec<Bytes>,
 }
 
 /// One pass over the partitions: what goes to the cache, and beside each what goes to the client.
@@ -89,8 +89,7 @@ enum Failure {
 struct Records {
     high_watermark: i64,
     log_start: i64,
-    bytes: Bytes,
-    has_more: bool,
+    read: Read,
 }
 
 /// Reads for one request.
@@ -151,12 +150,7 @@ impl Reader {
         let limit = limit.min(at_least_zero(wanted.params.max_bytes));
         let log = lock(log);
         match log.read(wanted.params.fetch_offset, limit, at_least_one) {
-            Ok(read) => Ok(Records {
-                high_watermark: log.end(),
-                log_start: log.start(),
-                bytes: read.records,
-                has_more: read.has_more,
-            }),
+            Ok(read) => Ok(Records { high_watermark: log.end(), log_start: log.start(), read }),
             Err(_) => Err(Failure::Refused(ErrorCode::OffsetOutOfRange)),
         }
     }
@@ -164,11 +158,11 @@ impl Reader {
 
 impl Pass {
     fn succeeded(&mut self, wanted: &Wanted, found: Records) {
-        let size = found.bytes.len();
+        let Read { batches, size, has_more } = found.read;
         self.bytes += size;
         let mut read = PartitionRead::new(wanted.slot, found.high_watermark, found.log_start)
             .with_records(u32::try_from(size).unwrap_or(u32::MAX));
-        if found.has_more {
+        if has_more {
             read = read.with_revisit();
         }
         self.reads.push(read);
@@ -179,7 +173,7 @@ impl Pass {
             error: ErrorCode::None,
             high_watermark: found.high_watermark,
             log_start: found.log_start,
-            records: found.bytes,
+            batches,
         });
     }
 
@@ -192,7 +186,7 @@ impl Pass {
             error,
             high_watermark: -1,
             log_start: -1,
-            records: Bytes::new(),
+            batches: Vec::new(),
         });
     }
 

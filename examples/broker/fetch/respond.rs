@@ -4,6 +4,7 @@ use super::read::{Found, Pass};
 use crate::broker::{Broker, lock};
 use crate::server::Peer;
 use crate::stats::{Client, Fetches};
+use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{ContextKind, FetchContext};
 use kafka_coordination::wire::fetch::ResponseBuilder;
@@ -12,6 +13,13 @@ use kafka_protocol::messages::fetch_response::PartitionData;
 
 /// The first version that names topics by id.
 const FIRST_WITH_IDS: i16 = 13;
+
+/// Answers a request that does not get as far as the cache.
+pub(super) fn refuse(broker: &Broker, peer: &Peer, error: ErrorCode) -> FetchResponse {
+    broker.stats.fetches.error.add(1);
+    peer.client.fetches.error.add(1);
+    FetchResponse::default().with_error_code(error.code())
+}
 
 /// Commits the answer and builds the response.
 pub(super) fn finish(
@@ -58,7 +66,15 @@ fn data(found: Found) -> PartitionData {
         .with_last_stable_offset(found.high_watermark)
         .with_log_start_offset(found.log_start)
         .with_aborted_transactions(None)
-        .with_records(Some(found.records))
+        .with_records(Some(join(found.batches)))
+}
+
+/// The batches as one run of bytes, which is copied only if there are several.
+fn join(mut batches: Vec<Bytes>) -> Bytes {
+    match batches.len() {
+        0 | 1 => batches.pop().unwrap_or_default(),
+        _ => batches.concat().into(),
+    }
 }
 
 fn count(fetches: &Fetches, kind: ContextKind, is_error: bool) {

@@ -143,6 +143,17 @@ async fn waits(
         left && answer.error == 0,
         format_args!("{by}: a session outlives a client that leaves while it waits"),
     );
+    let mut waiting = Fetcher::connect(other.client.address()?, other.version).await?;
+    let opened = waiting.fetch(&[(topic, 1, 2)]).await?.session_id;
+    waiting.max_wait_ms = i32::MAX;
+    let (answer, closed) = tokio::join!(timeout(LONG / 2, waiting.fetch(&[])), async {
+        sleep(SHORT).await;
+        let close = FetchMetadata { session_id: opened, epoch: FetchMetadata::FINAL_EPOCH };
+        other.fetch_as(close, &[], &[]).await
+    });
+    closed?;
+    let ok = answer.is_ok_and(|answer| answer.is_ok_and(|answer| answer.partitions.is_empty()));
+    checks.that(ok, format_args!("{by}: a fetch is answered when its session is closed"));
     Ok(())
 }
 
