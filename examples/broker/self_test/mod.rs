@@ -1,5 +1,6 @@
 //! A scripted client that checks the broker over TCP, down to the bytes.
 
+mod burdens;
 mod client;
 mod fetcher;
 mod hostile;
@@ -94,6 +95,8 @@ pub(crate) async fn run() -> Result<bool, Failure> {
     }
     let outcome = small::check(&mut checks).await;
     checks.ended("going without", outcome);
+    let outcome = burdens::check(&mut checks, &subject).await;
+    checks.ended("asking too much", outcome);
     let outcome = hostile::check(&mut checks, &subject).await;
     checks.ended("sending nonsense", outcome);
 
