@@ -1,12 +1,11 @@
 //! The command line.
 
 use lexopt::prelude::*;
-use std::net::SocketAddr;
 
 pub(crate) const USAGE: &str = "\
 A Kafka-compatible broker in one process; everything it stores is in memory.
 
-  --listen ADDRESS:PORT     where to listen (127.0.0.1:9092; port 0 takes a free one)
+  --listen HOST:PORT        where to listen (127.0.0.1:9092; port 0 takes a free one)
   --topic NAME:PARTITIONS   create this topic at the start; may be repeated
   --auto-create on|off      create topics that clients ask for (on)
   --partitions N            partitions of topics created without a number (1)
@@ -26,7 +25,7 @@ Ctrl-C or SIGTERM ends it and prints its counters as `stats {json}`; SIGUSR1 pri
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: String,
     pub(crate) topics: Vec<(String, i32)>,
     pub(crate) auto_create: bool,
     pub(crate) partitions: i32,
@@ -44,7 +43,7 @@ pub(crate) struct Args {
 impl Default for Args {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 9092)),
+            listen: "127.0.0.1:9092".to_owned(),
             topics: Vec::new(),
             auto_create: true,
             partitions: 1,
@@ -68,7 +67,7 @@ impl Args {
         let mut parser = lexopt::Parser::from_env();
         while let Some(argument) = parser.next()? {
             match argument {
-                Long("listen") => args.listen = parser.value()?.parse()?,
+                Long("listen") => args.listen = parser.value()?.string()?,
                 Long("topic") => args.topics.push(parser.value()?.parse_with(topic)?),
                 Long("auto-create") => args.auto_create = parser.value()?.parse_with(on_or_off)?,
                 Long("partitions") => args.partitions = parser.value()?.parse_with(partitions)?,

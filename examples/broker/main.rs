@@ -71,7 +71,8 @@ async fn run(args: Args) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
         let created = broker.create_topic(name, *partitions);
         created.map_err(|error| format!("topic {name}: {error}"))?;
     }
-    let listener = TcpListener::bind(broker.args.listen).await?;
+    let listen = &broker.args.listen;
+    let listener = TcpListener::bind(listen).await.map_err(|error| format!("{listen}: {error}"))?;
     // Signals are heard from before anybody is told that the broker is there.
     let signals = Signals::new()?;
     say(&format!("listening on {}", listener.local_addr()?))?;
