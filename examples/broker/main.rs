@@ -23,6 +23,7 @@ mod log;
 mod random;
 mod self_test;
 mod server;
+mod signals;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -30,13 +31,13 @@ mod topics;
 
 use args::Args;
 use broker::Broker;
+use signals::{Asked, Signals};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 fn main() -> ExitCode {
@@ -81,23 +82,6 @@ async fn run(args: Args) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the process is told from outside: to end, or to print its counters.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    asked: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            asked: signal(SignalKind::user_defined1())?,
-        })
-    }
-}
-
 /// Prints counters when asked to, until the process is told to end.
 async fn report(broker: &Broker, mut signals: Signals) -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut second = interval(Duration::from_secs(1));
@@ -112,9 +96,10 @@ async fn report(broker: &Broker, mut signals: Signals) -> Result<(), Box<dyn Err
                     say(&broker.stats.json(broker.cached()))?;
                 }
             }
-            _ = signals.asked.recv() => say(&broker.stats.json(broker.cached()))?,
-            _ = signals.interrupt.recv() => break,
-            _ = signals.terminate.recv() => break,
+            asked = signals.next() => match asked {
+                Asked::Report => say(&broker.stats.json(broker.cached()))?,
+                Asked::End => break,
+            },
         }
     }
     Ok(say(&broker.stats.json(broker.cached()))?)
