@@ -407,3 +407,23 @@ fn a_request_costs_what_it_lists_in_a_session_of_any_size() {
         assert!(bytes < 1_000_000, "{tracking:?}: {bytes}");
     }
 }
+
+#[test]
+fn sessions_that_are_closed_leave_no_names_behind() {
+    let mut host = Host::tracking(ChangeTracking::On);
+    let one = [partition(0, 0)];
+    let names: Vec<String> = (0..1000).map(|number| format!("{number:01000}")).collect();
+    let topics: Vec<_> = names
+        .iter()
+        .map(|name| RequestTopic { id: TopicId::ZERO, name, partitions: &one })
+        .collect();
+    let grown = growth(|| {
+        for _ in 0..20 {
+            let full = FetchRequest { version: 12, ..request(0, 0, &topics) };
+            let id = host.quiet(&full).session_id;
+            host.cache.close(id);
+        }
+        host.reads = Vec::new();
+    });
+    assert!(grown < 10_000, "{grown}");
+}
