@@ -376,3 +376,54 @@ fn contexts_that_are_dropped_leave_no_memory_behind() {
     });
     assert_eq!(grown, 0);
 }
+
+/// Bytes that the work allocates, freed or not.
+fn traffic(work: impl FnOnce()) -> u64 {
+    allocation_counter::measure(work).bytes_total
+}
+
+#[test]
+fn a_request_costs_what_it_lists_in_a_session_of_any_size() {
+    use kafka_coordination::fetch::ForgottenTopic;
+    for tracking in MODES {
+        let mut host = Host::tracking(tracking);
+        let many: Vec<_> = (0..100_000).map(|number| partition(number, 100)).collect();
+        let id = host.quiet(&request(0, 0, &[topic(0, &many)])).session_id;
+        let passing = [partition(0, 0)];
+        let topics: Vec<_> = (1..100).map(|number| topic(number, &passing)).collect();
+        let forgotten: Vec<_> = topics
+            .iter()
+            .map(|topic| ForgottenTopic { id: topic.id, name: "", partitions: &[0] })
+            .collect();
+        let names = |_: TopicId| None;
+        let mut pass = |epoch| {
+            let request = FetchRequest { forgotten: &forgotten, ..request(id, epoch, &topics) };
+            let context = host.cache.begin(&request, &names, host.now);
+            assert_eq!(host.cache.throttle(context, 1).error, ErrorCode::None);
+        };
+        pass(1);
+        let bytes = traffic(|| (2..20).for_each(&mut pass));
+        // The session's partitions take some 8,000,000.
+        assert!(bytes < 1_000_000, "{tracking:?}: {bytes}");
+    }
+}
+
+#[test]
+fn sessions_that_are_closed_leave_no_names_behind() {
+    let mut host = Host::tracking(ChangeTracking::On);
+    let one = [partition(0, 0)];
+    let names: Vec<String> = (0..1000).map(|number| format!("{number:01000}")).collect();
+    let topics: Vec<_> = names
+        .iter()
+        .map(|name| RequestTopic { id: TopicId::ZERO, name, partitions: &one })
+        .collect();
+    let grown = growth(|| {
+        for _ in 0..20 {
+            let full = FetchRequest { version: 12, ..request(0, 0, &topics) };
+            let id = host.quiet(&full).session_id;
+            host.cache.close(id);
+        }
+        host.reads = Vec::new();
+    });
+    assert!(grown < 10_000, "{grown}");
+}

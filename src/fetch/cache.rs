@@ -328,7 +328,7 @@ impl FetchCache {
         cache.router = ShardRouter::new(cache.config.shards, state.next_shard);
         let limits = cache.config.limits;
         for session in &state.sessions {
-            session.check(limits.session_partitions)?;
+            session.check(limits.session_partitions, cache.config.hash_seed)?;
             let session_id = session.id;
             let shard = cache.index_of(session_id).ok_or(StateError::SessionId { session_id })?;
             if let Some(it) = cache.shards.get_mut(shard) {

@@ -144,6 +144,16 @@ impl Changes {
         self.quiet_at
     }
 
+    /// Takes note of an entry that was not found quiet: the next request visits it, even if this one
+    /// did not.
+    #[inline]
+    pub(super) fn keep(&mut self, slot: Slot, entry: &mut Entry) {
+        if !entry.is_listed() {
+            self.slots.push(slot.0);
+        }
+        entry.keep_changed();
+    }
+
     /// Settles what a request accepted at that time visits. A mark that comes after this call
     /// outlives the answer.
     pub(super) fn begin_visit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {

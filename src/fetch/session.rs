@@ -111,8 +111,12 @@ impl Session {
         changes.observe(marked_all);
         let may_be_quiet = changes.begin_commit(&mut self.table);
         answer(&mut self.table, reads, |entry, read| {
-            let is_quiet = may_be_quiet && retention(entry.reported(), read).is_none();
-            if is_quiet && !entry.is_changed_since_visit() {
+            if !may_be_quiet {
+                return;
+            }
+            if retention(entry.reported(), read).is_some() {
+                changes.keep(read.slot(), entry);
+            } else if !entry.is_changed_since_visit() {
                 entry.set_settled();
             }
         });

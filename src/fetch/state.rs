@@ -156,7 +156,7 @@ pub enum StateError {
 
 impl SessionState {
     /// Checks what can be seen of this session alone.
-    pub(super) fn check(&self, partitions_max: u32) -> Result<(), StateError> {
+    pub(super) fn check(&self, partitions_max: u32, seed: u64) -> Result<(), StateError> {
         let session_id = self.id;
         if self.epoch < 1 {
             return Err(StateError::Epoch { session_id, epoch: self.epoch });
@@ -166,7 +166,7 @@ impl SessionState {
             return Err(StateError::SessionPartitions { session_id, partitions, max });
         }
         let mut seen =
-            HashSet::with_capacity_and_hasher(self.partitions.len(), FixedState::default());
+            HashSet::with_capacity_and_hasher(self.partitions.len(), FixedState::with_seed(seed));
         for state in &self.partitions {
             let partition = state.partition;
             if !self.uses_topic_ids && (state.topic.is_none() || !state.topic_id.is_zero()) {

@@ -318,9 +318,13 @@ impl PartitionTable {
     }
 
     /// Whether most of the memory is held for partitions or topics that are gone.
+    ///
+    /// So many have come, then, since there was last just enough, that what they cost pays for
+    /// [`compacted`](Self::compacted).
     pub(super) fn is_sparse(&self) -> bool {
         let (topics, topic_places) = self.topics.usage();
-        self.entries.capacity() > 4 * self.len() + SPARE || topic_places > 4 * topics + SPARE
+        self.entries.capacity() > 4 * self.len() + SPARE
+            || topic_places > (4 * topics + SPARE).max(self.len())
     }
 
     /// The same partitions in as little memory as they need, in slots and under topic numbers of

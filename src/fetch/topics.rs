@@ -151,8 +151,8 @@ impl TopicTable {
         names: &impl TopicNames,
     ) -> u32 {
         match (key, known) {
-            (Key::Id(id), None) => self.insert(id, names.topic_name(id), hash),
-            (Key::Id(id), Some(_)) => self.intern_named(id, names.topic_name(id), hash),
+            (Key::Id(id), None) => self.insert(id, name_of(id, names), hash),
+            (Key::Id(id), Some(_)) => self.intern_named(id, name_of(id, names), hash),
             (Key::Name(_), Some(number)) => number,
             (Key::Name(name), None) => {
                 self.insert(TopicId::ZERO, Some(TopicName::from(name)), hash)
@@ -225,12 +225,17 @@ impl TopicTable {
         self.nameless.retain(|&number| {
             let Some(topic) = topics.get_mut(number as usize) else { return false };
             if topic.partitions > 0 && topic.name.is_none() {
-                topic.name = names.topic_name(topic.id);
+                topic.name = name_of(topic.id, names);
             }
             topic.is_listed = topic.partitions > 0 && topic.name.is_none();
             topic.is_listed
         });
     }
+}
+
+/// The all-zero id has no name, even if a host's map holds one.
+fn name_of(id: TopicId, names: &impl TopicNames) -> Option<TopicName> {
+    if id.is_zero() { None } else { names.topic_name(id) }
 }
 
 /// The 32 bits that a topic keeps of its hash, over the 64 that a table wants.

@@ -46,6 +46,9 @@ pub(super) struct Watcher {
     mask: u64,
 }
 
+/// How many unused places there may be whatever the number of topics or watchers.
+const SPARE: usize = 16;
+
 const fn mask_of(partition: i32) -> u64 {
     1 << (partition.cast_unsigned() & 63)
 }
@@ -101,10 +104,17 @@ impl WatchIndex {
         topic.watchers.swap_remove(place as usize);
         if topic.watchers.is_empty() {
             let hash = topic.key.hash(&self.hasher);
+            *topic = WatchedTopic { key: WatchKey::Id(TopicId::ZERO), watchers: Vec::new() };
             if let Ok(found) = self.index.find_entry(hash, |&other| other == number) {
                 found.remove();
                 self.free.push(number);
             }
+            if self.index.is_empty() && self.topics.len() > SPARE {
+                *self = Self { hasher: self.hasher.clone(), ..Self::new(0) };
+                return None;
+            }
+        } else if topic.watchers.capacity() > 4 * topic.watchers.len() + SPARE {
+            topic.watchers.shrink_to(2 * topic.watchers.len());
         }
         self.topics.get(number as usize)?.watchers.get(place as usize).copied()
     }

@@ -678,3 +678,25 @@ fn a_partition_that_was_never_seen_quiet_is_not_said_to_have_been() {
     broker.cache.mark(foo, "foo", 0, Change::Appended, |it| quiet_at = it.quiet_at);
     assert_ne!(quiet_at, Some(Monotonic::from_millis(60)), "it had records then");
 }
+
+#[test]
+fn what_was_read_without_a_visit_is_kept_as_what_was_visited() {
+    let mut broker = tracking();
+    let id = broker.open(&fetch(0, 0).wants_first(FOO, 2));
+    let epoch = settle(&mut broker, id);
+    let context = broker.begin(&fetch(id, epoch));
+    assert!(broker.listed(&context).is_empty());
+    let foo = TopicId::from_u128(FOO.id);
+    let slot = broker.cache.slots(&context).find(foo, "", 1).expect("the session has it");
+    // Read twice, even: the leader changed in between.
+    let reads = [at(10), failed(ErrorCode::NotLeaderOrFollower)];
+    let reads = reads.map(|row| (String::from("foo-1"), row.of(slot)));
+    assert_eq!(broker.finish(context, reads.into()), answered(id, &["foo-1"]));
+    // An error is repeated until it clears.
+    let context = broker.begin(&fetch(id, epoch + 1));
+    assert_eq!(broker.listed(&context), ["foo-1"]);
+    let response = broker.answer(context, |_| at(10));
+    assert_eq!(response, answered(id, &["foo-1"]));
+    let context = broker.begin(&fetch(id, epoch + 2));
+    assert!(broker.listed(&context).is_empty());
+}

@@ -229,3 +229,15 @@ fn a_name_is_asked_for_once_a_topic_and_only_while_it_is_not_known() {
     let _context = cache.begin(&request(id, 4, &[]), &names, now);
     assert_eq!(asked.take(), 0, "all are resolved");
 }
+
+#[test]
+fn the_zero_id_has_no_name_whatever_the_metadata_says() {
+    let zero = Topic { id: 0, name: "zero" };
+    let mut broker = Broker::of_one_shard(10, 1000);
+    broker.learn(zero);
+    let full = broker.begin(&fetch(0, 0).wants(zero, 0));
+    assert_eq!(broker.listed(&full), ["?-0"]);
+    let id = broker.answer(full, |_| at(10)).session_id;
+    let context = broker.begin(&fetch(id, 1).wants(zero, 1));
+    assert_eq!(broker.listed(&context), ["?-0", "?-1"]);
+}
