@@ -165,7 +165,7 @@ impl SessionState {
             let (partitions, max) = (self.partitions.len(), partitions_max);
             return Err(StateError::SessionPartitions { session_id, partitions, max });
         }
-        let mut seen =
+        let mut known =
             HashSet::with_capacity_and_hasher(self.partitions.len(), FixedState::with_seed(seed));
         for state in &self.partitions {
             let partition = state.partition;
@@ -173,7 +173,7 @@ impl SessionState {
                 return Err(StateError::NotByName { session_id, partition });
             }
             let name = if self.uses_topic_ids { None } else { state.topic.as_ref() };
-            if !seen.insert((state.topic_id, name, partition)) {
+            if !known.insert((state.topic_id, name, partition)) {
                 return Err(StateError::DuplicatePartition { session_id, partition });
             }
         }
