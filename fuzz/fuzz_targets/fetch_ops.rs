@@ -34,13 +34,14 @@ const CHUNK: usize = 4;
 fuzz_target!(|input: &[u8]| {
     let [comparison, a, b, rest @ ..] = input else { return };
     let chunks = rest.chunks(CHUNK);
-    let result = if comparison % 2 == 0 {
+    let result = if comparison % 3 == 0 {
         let setup = drawn(&operation::setup(), &[*a, *b]);
         let strategy = operation::timed_operation();
         let operations: Vec<_> = chunks.map(|chunk| drawn(&strategy, chunk)).collect();
         twin::follow(&setup, &operations).map_err(|error| error.to_string())
     } else {
-        let strategy = tracking::fetcher::timed_operation();
+        let topics = if comparison % 3 == 1 { tracking::FEW } else { tracking::TOPICS.len() };
+        let strategy = tracking::fetcher::timed_operation(topics);
         let operations: Vec<_> = chunks.map(|chunk| drawn(&strategy, chunk)).collect();
         tracking::Twins::new(None).run(&operations)
     };

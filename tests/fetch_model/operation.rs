@@ -2,7 +2,7 @@
 
 use crate::model::{Limits, Setup};
 use crate::reading::Reading;
-use crate::universe::NameMap;
+use crate::universe::{NOTHING, NameMap};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{Change, FetchParams};
 use proptest::collection::vec;
@@ -162,8 +162,15 @@ fn request() -> impl Strategy<Value = RequestPlan> {
     ];
     let who = (any::<bool>(), prop::bool::weighted(0.1), 0..2_u64, 0..3_u64);
     let lists = (
-        vec((key(), params()), 0..5),
-        prop_oneof![2 => vec(key(), 0..1), 1 => vec(key(), 0..5)],
+        prop_oneof![
+            40 => vec((key(), params()), 0..5),
+            1 => vec((any_key(), params()), 0..60),
+        ],
+        prop_oneof![
+            40 => vec(key(), 0..1),
+            20 => vec(key(), 0..5),
+            1 => vec(any_key(), 0..250),
+        ],
         names(),
     );
     (session, epoch, version, who, lists).prop_map(|(session, epoch, version, who, lists)| {
@@ -184,17 +191,25 @@ fn request() -> impl Strategy<Value = RequestPlan> {
     })
 }
 
+/// One of few.
 fn key() -> impl Strategy<Value = KeyPlan> {
-    let partition =
-        prop_oneof![8 => 0..3_i32, 1 => Just(64), 1 => select(&[-1, i32::MIN, i32::MAX])];
-    (0..3_u8, 0..4_u8, partition)
+    (0..3_u8, 0..4_u8, partition())
+}
+
+/// One of all that there are, for lists that fill a session and empty it.
+fn any_key() -> impl Strategy<Value = KeyPlan> {
+    (0..12_u8, 0..13_u8, partition())
+}
+
+fn partition() -> impl Strategy<Value = i32> {
+    prop_oneof![8 => 0..3_i32, 1 => Just(64), 1 => select(&[-1, i32::MIN, i32::MAX])]
 }
 
 fn names() -> impl Strategy<Value = NameMap> {
     prop_oneof![
-        4 => Just([Some(0), Some(1), Some(2)]),
-        1 => Just([None; 3]),
-        3 => [option::of(0..3_u8), option::of(0..3_u8), option::of(0..3_u8)],
+        4 => Just(core::array::from_fn(|id| u8::try_from(id).ok())),
+        1 => Just(NOTHING),
+        3 => prop::array::uniform12(option::of(0..3_u8)),
     ]
 }
 

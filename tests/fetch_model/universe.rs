@@ -1,14 +1,15 @@
-//! A universe so small that things collide in it: topics, their names and their ids.
+//! A small universe: topics, their names and their ids. Most lists take the first few of them, so
+//! that things collide.
 
 use kafka_coordination::{TopicId, TopicName};
 
 /// How many topics have a name.
-pub(crate) const NAMES: usize = 3;
+pub(crate) const NAMES: usize = 12;
 
 /// How many topic ids there are; number 0 is the all-zero one, which no metadata knows.
-pub(crate) const IDS: usize = 4;
+pub(crate) const IDS: usize = 13;
 
-const TEXTS: [&str; NAMES] = ["a", "orders", "b"];
+const TEXTS: [&str; NAMES] = ["a", "orders", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
 
 /// The topic name with a number.
 pub(crate) fn name(number: u8) -> &'static str {
@@ -22,6 +23,9 @@ pub(crate) fn id(number: u8) -> TopicId {
 
 /// What the metadata knows: for each topic id but the first the number of its topic's name.
 pub(crate) type NameMap = [Option<u8>; IDS - 1];
+
+/// Metadata that knows nothing.
+pub(crate) const NOTHING: NameMap = [None; IDS - 1];
 
 /// The name that the metadata gives an id.
 pub(crate) fn look_up(names: NameMap, id: TopicId) -> Option<TopicName> {

@@ -100,7 +100,7 @@ impl Broker {
             principal: 0,
             wanted: Vec::new(),
             forgotten: Vec::new(),
-            names: [None; 3],
+            names: crate::universe::NOTHING,
         };
         self.answer(truth, &request, 0);
     }

@@ -180,7 +180,7 @@ impl Run {
             principal: 0,
             wanted,
             forgotten,
-            names: [None; 3],
+            names: crate::universe::NOTHING,
         };
         let all = plan.partitions().map(|it| key(it.id, it.topic, it.partition));
         (request, all.collect())

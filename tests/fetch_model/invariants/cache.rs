@@ -30,7 +30,7 @@ fn bare(session: &SessionState, epoch: i32) -> Request {
         principal: 0,
         wanted: Vec::new(),
         forgotten: Vec::new(),
-        names: [None; 3],
+        names: crate::universe::NOTHING,
     }
 }
 

@@ -89,7 +89,7 @@ fn read_again(
         principal: 0,
         wanted: Vec::new(),
         forgotten: Vec::new(),
-        names: [None; 3],
+        names: crate::universe::NOTHING,
     };
     let context = request.begin(&mut cache, step.now);
     let mut expected = Vec::new();

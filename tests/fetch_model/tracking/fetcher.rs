@@ -2,7 +2,7 @@
 
 use super::log::FOLLOWERS;
 use super::read::Who;
-use super::world::{Event, PARTITIONS, TOPICS, World, event};
+use super::world::{Event, FEW, PARTITIONS, TOPICS, World, event};
 use crate::request::Key;
 use kafka_coordination::TopicId;
 use kafka_coordination::fetch::{FetchMetadata, FetchParams, FetcherKind, Profile};
@@ -168,14 +168,17 @@ impl Who {
     }
 }
 
+/// The number of a topic that is never there; the one after it is what the next topic will be.
+const NEVER: usize = TOPICS.len();
+
 /// A partition as this world's fetchers name it now.
 pub(crate) fn key(world: &World, topic: usize, partition: i32) -> Key {
     let (id, name) = match topic {
-        0 | 1 => {
+        _ if topic < TOPICS.len() => {
             let id = world.topics.get(TOPICS[topic]).copied();
             (id.unwrap_or(TopicId::from_u128(u128::MAX)), TOPICS[topic])
         }
-        2 => (TopicId::from_u128(u128::MAX - 1), "never"),
+        NEVER => (TopicId::from_u128(u128::MAX - 1), "never"),
         _ => (world.next_topic_id(), TOPICS[0]),
     };
     Key { id, name: name.to_owned(), partition }
@@ -210,22 +213,29 @@ pub(crate) fn offset(world: &World, fetcher: &Fetcher, key: &Key, plan: OffsetPl
 /// What happens, and by how many milliseconds the clock moves before.
 pub(crate) type TimedOperation = (i64, Operation);
 
-pub(crate) fn operations(length: usize) -> impl Strategy<Value = Vec<TimedOperation>> {
-    vec(timed_operation(), 1..length)
+pub(crate) fn operations(
+    topics: usize,
+    length: usize,
+) -> impl Strategy<Value = Vec<TimedOperation>> {
+    vec(timed_operation(topics), 1..length)
 }
 
-pub(crate) fn timed_operation() -> impl Strategy<Value = TimedOperation> {
+/// What is done to the first so many topics. Requests list some of them; if there are many, now and
+/// then nearly all of them.
+pub(crate) fn timed_operation(topics: usize) -> impl Strategy<Value = TimedOperation> {
     let end = prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)];
     let operation = prop_oneof![
-        12 => fetch().prop_map(Operation::Fetch),
-        6 => event().prop_map(Operation::Event),
+        12 => fetch(topics).prop_map(Operation::Fetch),
+        6 => event(topics).prop_map(Operation::Event),
         1 => (any::<u8>(), end).prop_map(|(at, end)| Operation::Expire(at, end)),
     ];
     (1..40_i64, operation)
 }
 
-fn fetch() -> impl Strategy<Value = FetchPlan> {
-    let topic = prop_oneof![16 => 0..2_usize, 1 => 2..4_usize];
+fn fetch(topics: usize) -> impl Strategy<Value = FetchPlan> {
+    let topic = prop_oneof![16 => 0..topics, 1 => NEVER..NEVER + 2];
+    let many = u32::from(topics > FEW);
+    let gone = prop_oneof![2 => 0..topics, 1 => Just(NEVER)];
     let partition = || prop_oneof![24 => 0..PARTITIONS, 1 => Just(PARTITIONS)];
     let offset = prop_oneof![
         2 => Just(OffsetPlan::Same),
@@ -252,15 +262,23 @@ fn fetch() -> impl Strategy<Value = FetchPlan> {
         prop_oneof![6 => Just(None), 1 => any::<u8>().prop_map(Some)],
     );
     let lists = (
-        prop_oneof![3 => Just(Vec::new()), 1 => vec(wanted, 0..5)],
-        prop_oneof![14 => Just(Vec::new()), 1 => vec((0..3_usize, partition()), 1..3)],
+        prop_oneof![
+            24 => Just(Vec::new()),
+            8 => vec(wanted.clone(), 0..5),
+            4 * many => vec(wanted, 0..40),
+        ],
+        prop_oneof![
+            28 => Just(Vec::new()),
+            2 => vec((gone.clone(), partition()), 1..3),
+            2 * many => vec((gone, partition()), 20..160),
+        ],
         prop::bool::weighted(0.9),
     );
     let how = (
         prop_oneof![4 => Just(1_i64), 1 => Just(50), 1 => Just(1000)],
         prop_oneof![3 => Just(1000_i64), 1 => Just(40), 1 => Just(0)],
         (prop::bool::weighted(0.4), prop::bool::weighted(0.2)),
-        prop_oneof![5 => Just(None), 1 => event().prop_map(Some)],
+        prop_oneof![5 => Just(None), 1 => event(topics).prop_map(Some)],
         prop_oneof![8 => Just(End::Answer), 1 => Just(End::Throttle), 1 => Just(End::Drop)],
     );
     (who, lists, how).prop_map(|(who, lists, how)| FetchPlan {

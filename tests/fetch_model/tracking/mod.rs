@@ -17,3 +17,4 @@ mod world;
 #[cfg(test)]
 pub(crate) use fetcher::operations;
 pub(crate) use twins::Twins;
+pub(crate) use world::{FEW, TOPICS};

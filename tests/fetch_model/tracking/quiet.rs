@@ -52,7 +52,7 @@ impl Session {
             principal: 0,
             wanted: partitions.iter().map(|it| (key(it), params)).collect(),
             forgotten: Vec::new(),
-            names: [None; 3],
+            names: crate::universe::NOTHING,
         };
         if !self.metadata.is_full() {
             self.metadata = self.metadata.next_incremental();

@@ -2,7 +2,7 @@
 //! comparison of the two caches would prove nothing about it.
 
 use super::row::Row;
-use super::{Twins, operations};
+use super::{FEW, Twins, operations};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{
     CacheConfig, FetchCache, FetchParams, FetcherKind, PartitionRead, Reported, Retention, Slot,
@@ -18,7 +18,7 @@ const LISTS: usize = 400;
 fn difference_without(row: Row, lists: usize) -> Option<String> {
     let mut runner = TestRunner::deterministic();
     (0..lists).find_map(|_| {
-        let operations = operations(150).new_tree(&mut runner).unwrap().current();
+        let operations = operations(FEW, 150).new_tree(&mut runner).unwrap().current();
         Twins::new(Some(row)).run(&operations).err()
     })
 }
@@ -109,7 +109,7 @@ fn any_slot() -> Slot {
         principal: 0,
         wanted: vec![(key, params)],
         forgotten: Vec::new(),
-        names: [None; 3],
+        names: crate::universe::NOTHING,
     };
     let mut cache = FetchCache::new(CacheConfig::default());
     let context = request.begin(&mut cache, Monotonic::from_millis(0));

@@ -206,7 +206,7 @@ impl Twins {
             principal: 0,
             wanted,
             forgotten,
-            names: [None; 3],
+            names: crate::universe::NOTHING,
         }
     }
 

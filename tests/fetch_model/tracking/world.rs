@@ -9,7 +9,9 @@ use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The topics; each has two partitions while it exists.
-pub(crate) const TOPICS: [&str; 2] = ["a", "b"];
+pub(crate) const TOPICS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+/// So many of them that things collide.
+pub(crate) const FEW: usize = 2;
 pub(crate) const PARTITIONS: i32 = 2;
 
 /// Everything that reads depend on.
@@ -268,9 +270,9 @@ fn set<T: Ord>(set: &mut BTreeSet<T>, it: T, is_in: bool) {
     }
 }
 
-/// Events, of which those that let fetches fail are undone soon.
-pub(crate) fn event() -> impl Strategy<Value = Event> {
-    let at = || (0..TOPICS.len(), 0..PARTITIONS);
+/// Events of the first so many topics, of which those that let fetches fail are undone soon.
+pub(crate) fn event(topics: usize) -> impl Strategy<Value = Event> {
+    let at = move || (0..topics, 0..PARTITIONS);
     let throttled = select(&[Throttled::Nobody, Throttled::OutOfSync, Throttled::Followers]);
     let mostly = || prop::bool::weighted(0.7);
     let leader = prop_oneof![
@@ -302,14 +304,14 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         5 => (at(), leader).prop_map(|((topic, partition), change)| {
             Event::Leader(topic, partition, change)
         }),
-        4 => (0..TOPICS.len(), mostly()).prop_map(|(topic, is_hosted)| {
+        4 => (0..topics, mostly()).prop_map(|(topic, is_hosted)| {
             Event::Create(topic, is_hosted)
         }),
-        1 => (0..TOPICS.len()).prop_map(Event::Delete),
-        1 => (0..TOPICS.len(), mostly()).prop_map(|(topic, is_hosted)| {
+        1 => (0..topics).prop_map(Event::Delete),
+        1 => (0..topics, mostly()).prop_map(|(topic, is_hosted)| {
             Event::Recreate(topic, is_hosted)
         }),
-        2 => (0..2_u8, 0..TOPICS.len(), mostly()).prop_map(|(principal, topic, is_allowed)| {
+        2 => (0..2_u8, 0..topics, mostly()).prop_map(|(principal, topic, is_allowed)| {
             Event::Access(principal, topic, is_allowed)
         }),
         2 => mostly().prop_map(Event::FollowerAccess),
