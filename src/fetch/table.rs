@@ -353,9 +353,7 @@ impl PartitionTable {
 
     /// Where a partition of this topic is, under whatever name it was resolved to.
     pub(super) fn find_in_topic(&self, topic: u32, partition: i32) -> Option<Slot> {
-        let topics = &self.topics;
-        let is_it =
-            |entry: &Entry| entry.partition == partition && topics.is_same(entry.topic(), topic);
+        let is_it = |entry: &Entry| self.is(entry, topic, partition);
         if self.entries.len() <= UNINDEXED {
             let slot = self.entries.iter().position(|entry| entry.is_live() && is_it(entry));
             return slot.map(|slot| Slot(as_number(slot)));
@@ -363,6 +361,17 @@ impl PartitionTable {
         let hash = slot_hash(&self.hasher, self.topic(topic)?.hash, partition);
         let holds_it = |&slot: &u32| self.entries.get(slot as usize).is_some_and(is_it);
         self.index.find(hash, holds_it).map(|&slot| Slot(slot))
+    }
+
+    /// Whether a slot holds this partition of this topic, under whatever name it was resolved to.
+    #[inline]
+    pub(super) fn is_at(&self, slot: Slot, topic: u32, partition: i32) -> bool {
+        self.entry(slot).is_some_and(|entry| self.is(entry, topic, partition))
+    }
+
+    #[inline]
+    fn is(&self, entry: &Entry, topic: u32, partition: i32) -> bool {
+        entry.partition == partition && self.topics.is_same(entry.topic(), topic)
     }
 
     /// The entry in a slot, if one is there.

@@ -60,18 +60,20 @@ impl<'a> Iterator for Visit<'a> {
 
 /// Finds the places of partitions in a context.
 ///
-/// Made by [`FetchCache::slots`](super::FetchCache::slots). Partitions of one topic are found
-/// fastest one after the other.
+/// Made by [`FetchCache::slots`](super::FetchCache::slots). O(1); fastest for partitions that come
+/// in the order in which they were visited.
 #[derive(Clone, Debug)]
 pub struct SlotFinder<'a> {
     table: Option<&'a PartitionTable>,
     /// The topic of the last look-up.
-    last: Option<u32>,
+    topic: Option<u32>,
+    /// The place that follows the last one found.
+    next: Slot,
 }
 
 impl<'a> SlotFinder<'a> {
     pub(super) const fn new(table: Option<&'a PartitionTable>) -> Self {
-        Self { table, last: None }
+        Self { table, topic: None, next: Slot(0) }
     }
 
     /// The place of a partition, if the context has it: of the topic with this id from version 13
@@ -80,10 +82,17 @@ impl<'a> SlotFinder<'a> {
     pub fn find(&mut self, topic_id: TopicId, topic: &str, partition: i32) -> Option<Slot> {
         let table = self.table?;
         let key = Key::new(table.uses_topic_ids(), topic_id, topic);
-        let number = match self.last {
+        let number = match self.topic {
             Some(number) if table.is_topic(number, key) => number,
-            _ => *self.last.insert(table.find_topic(key)?),
+            _ => *self.topic.insert(table.find_topic(key)?),
         };
-        table.find_in_topic(number, partition)
+        // Partitions are read in the order of the session, which often is that of its slots.
+        let slot = if table.is_at(self.next, number, partition) {
+            self.next
+        } else {
+            table.find_in_topic(number, partition)?
+        };
+        self.next = Slot(slot.0.wrapping_add(1));
+        Some(slot)
     }
 }
