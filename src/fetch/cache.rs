@@ -99,7 +99,8 @@ impl FetchCache {
     /// nothing, or accepted, which commits its lists and moves the session's epoch on. `names` must
     /// be one consistent view; it is asked once a topic, and only from version 13 on.
     ///
-    /// O(partitions in the request), and O(topics of the session without a name).
+    /// Amortised O(partitions in the request), and O(topics without a name in the session, or all
+    /// topics of one that it closes).
     ///
     /// Deviation: an id that no shard issues is treated as one that is gone (70, or nothing to
     /// close), where Kafka fails with `UNKNOWN_SERVER_ERROR`. So is the all-zero topic id from
@@ -182,7 +183,8 @@ impl FetchCache {
     /// creates a session with the partitions that were read, in the order of `reads`, evicting at
     /// most one; if there is no room, its session id is 0 and all else is the same.
     ///
-    /// O(reads), and for an eviction O(log sessions).
+    /// O(reads); for a creation O(partitions in the request), and O(log sessions + topics of the
+    /// session) for an eviction.
     pub fn finish(
         &mut self,
         context: FetchContext,
@@ -263,8 +265,8 @@ impl FetchCache {
     /// Tells the sessions that hold a partition that it changed: those by topic id of the topic
     /// with this id, those by name of the topic with this name. `on_marked` hears of each.
     ///
-    /// Does nothing without [`ChangeTracking::On`]. O(sessions that hold
-    /// partitions of the topic), with a look-up in those that are likely to hold this one.
+    /// Does nothing without [`ChangeTracking::On`]. O(shards + sessions that hold partitions of the
+    /// topic), with a look-up in those that are likely to hold this one.
     pub fn mark(
         &mut self,
         topic_id: TopicId,

@@ -23,10 +23,10 @@ impl Reported {
 /// Whether an incremental response carries this partition, and what the fetcher has then been
 /// told.
 ///
-/// A partition is carried if it has records, an error, a preferred replica or a diverging epoch,
-/// or if its high watermark or log start offset differs, up or down, from the reported one. An
-/// error leaves a high watermark of -1 behind, so that the first answer without one is carried
-/// too (KIP-227, KAFKA-8443).
+/// A partition is carried if it has records, an error, a preferred replica (KAFKA-8443) or a
+/// diverging epoch, or if its high watermark or log start offset differs, up or down, from the
+/// reported one. An error leaves a high watermark of -1 behind, so that the first answer without
+/// one is carried too (KIP-227).
 ///
 /// ```
 /// # use kafka_coordination::fetch::{FetchCache, PartitionRead, Reported, inclusion};
