@@ -326,31 +326,51 @@ impl FetchCache {
     /// # Errors
     /// A [`StateError`] for the first thing in `state` that cannot be, under this configuration.
     pub fn import(config: CacheConfig, state: &CacheState) -> Result<Self, StateError> {
-        let mut cache = Self::new(config);
-        cache.router = ShardRouter::new(cache.config.shards, state.next_shard);
-        let limits = cache.config.limits;
+        Self::new(config).entered_by(state)
+    }
+
+    /// One shard as a cache of its own ([`of_shard`](Self::of_shard)), with that state, whose
+    /// sessions must be this shard's. O(cached partitions).
+    ///
+    /// # Errors
+    /// [`StateError::NoShard`], or another one for the first thing in `state` that cannot be.
+    pub fn import_shard(
+        config: CacheConfig,
+        shard: u32,
+        state: &CacheState,
+    ) -> Result<Self, StateError> {
+        let shards = config.shards;
+        let cache = Self::of_shard(config, shard).ok_or(StateError::NoShard { shard, shards })?;
+        cache.entered_by(state)
+    }
+
+    fn entered_by(mut self, state: &CacheState) -> Result<Self, StateError> {
+        self.router = ShardRouter::new(self.config.shards, state.next_shard);
+        let limits = self.config.limits;
         for session in &state.sessions {
-            session.check(limits.session_partitions, cache.config.hash_seed)?;
+            session.check(limits.session_partitions, self.config.hash_seed)?;
             let session_id = session.id;
-            let shard = cache.index_of(session_id).ok_or(StateError::SessionId { session_id })?;
-            if let Some(it) = cache.shards.get_mut(shard) {
-                it.restore(session)?;
-                let (sessions, capacity) = (it.len(), it.capacity());
-                if sessions > capacity {
-                    return Err(StateError::ShardFull { shard, capacity, sessions });
-                }
+            let index = self.index_of(session_id);
+            let Some((shard, it)) = index.and_then(|at| Some((at, self.shards.get_mut(at)?)))
+            else {
+                return Err(StateError::SessionId { session_id });
+            };
+            it.restore(session)?;
+            let (shard, sessions, capacity) = (self.first + shard, it.len(), it.capacity());
+            if sessions > capacity {
+                return Err(StateError::ShardFull { shard, capacity, sessions });
             }
             let (principal, max) = (session.principal, limits.principal_sessions);
-            let sessions = cache.sessions_of(principal);
+            let sessions = self.sessions_of(principal);
             if sessions > max {
                 return Err(StateError::PrincipalSessions { principal, sessions, max });
             }
         }
-        let (partitions, max) = (cache.partitions(), limits.cached_partitions);
+        let (partitions, max) = (self.partitions(), limits.cached_partitions);
         if partitions > max {
             return Err(StateError::CachedPartitions { partitions, max });
         }
-        Ok(cache)
+        Ok(self)
     }
 
     /// Sets the epoch that a live session expects next: the way to the epoch's wrap-around is two

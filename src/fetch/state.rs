@@ -78,7 +78,15 @@ pub struct PartitionState {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// No shard issues this id.
+    /// There is no shard of that number.
+    #[error("there is no shard {shard} of {shards}")]
+    NoShard {
+        /// The number.
+        shard: u32,
+        /// How many shards there are, numbered from 0.
+        shards: u32,
+    },
+    /// No shard of the cache issues this id.
     #[error("no shard issues session id {session_id}")]
     SessionId {
         /// The id.

@@ -309,6 +309,26 @@ fn a_cache_a_shard_with_a_router_is_as_good_as_one_of_all_shards() {
 }
 
 #[test]
+fn the_state_of_one_shard_enters_only_that_shard() {
+    let config = CacheConfig::default().with_first_shard(3);
+    let mut broker = Broker::new(config.clone());
+    broker.cache = FetchCache::of_shard(config.clone(), 3).expect("one of eight");
+    let session_id = broker.open(&fetch(0, 0).wants(FOO, 0));
+    let state = broker.cache.export();
+    let entered = FetchCache::import_shard(config.clone(), 3, &state).expect("its own state");
+    assert_eq!(entered.export(), state);
+    for other in [2, 4] {
+        let error = FetchCache::import_shard(config.clone(), other, &state).unwrap_err();
+        assert_eq!(error, StateError::SessionId { session_id }, "{other}");
+    }
+    let error = FetchCache::import_shard(config.clone(), 8, &state).unwrap_err();
+    assert_eq!(error, StateError::NoShard { shard: 8, shards: 8 });
+    let config = config.with_slots(7).unwrap();
+    let error = FetchCache::import_shard(config, 3, &state).unwrap_err();
+    assert_eq!(error, StateError::ShardFull { shard: 3, capacity: 0, sessions: 1 });
+}
+
+#[test]
 fn an_answer_says_who_was_evicted_and_why() {
     use kafka_coordination::fetch::EvictionReason;
     use kafka_coordination::{ErrorCode, Monotonic};
