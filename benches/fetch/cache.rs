@@ -18,6 +18,8 @@ use std::hint::black_box;
 
 pub(crate) const PARTITIONS_A_TOPIC: usize = 10;
 const VERSION: i16 = 18;
+/// How many other sessions the cache holds.
+const OTHERS: usize = 100;
 
 /// What the host's log of a partition holds for a fetch.
 #[derive(Clone, Copy, Default)]
@@ -220,13 +222,13 @@ fn partition_request(partition: usize) -> PartitionRequest {
     }
 }
 
-/// A broker with one session.
+/// A broker, and one session of it.
 struct Host {
     cache: FetchCache,
     random: Pcg64Mcg,
     now: i64,
     next: FetchMetadata,
-    wanted: Vec<PartitionRequest>,
+    wanted: Vec<RequestTopic<'static>>,
     names: HashMap<TopicId, TopicName, FixedState>,
     logs: Vec<Log>,
     reads: Vec<PartitionRead>,
@@ -235,19 +237,29 @@ struct Host {
 
 impl Host {
     fn new(partitions: usize, tracking: ChangeTracking) -> Self {
-        let topics = partitions.div_ceil(PARTITIONS_A_TOPIC);
-        let ids = (0..topics).map(|topic| topic_id(topic * PARTITIONS_A_TOPIC));
+        let ids = (0..partitions).step_by(PARTITIONS_A_TOPIC).map(topic_id);
         let mut host = Self {
             cache: FetchCache::new(CacheConfig::default().with_change_tracking(tracking)),
             random: Pcg64Mcg::new(7),
             now: 0,
             next: FetchMetadata::INITIAL,
-            wanted: (0..partitions).map(partition_request).collect(),
+            wanted: Vec::new(),
             names: ids.map(|id| (id, TopicName::from(id.to_string().as_str()))).collect(),
-            logs: vec![Log::default(); partitions],
+            logs: vec![Log::default(); partitions.max(PARTITIONS_A_TOPIC)],
             reads: Vec::new(),
             keys: Vec::new(),
         };
+        // Others have sessions too, of another topic.
+        host.wanted = topics(PARTITIONS_A_TOPIC);
+        for topic in &mut host.wanted {
+            topic.id = TopicId::from_u128(1);
+        }
+        for _ in 0..OTHERS {
+            host.next = FetchMetadata::INITIAL;
+            host.recreate();
+        }
+        host.next = FetchMetadata::INITIAL;
+        host.wanted = topics(partitions);
         host.recreate();
         // The first fetch of a session visits everything.
         host.fetch();
@@ -257,7 +269,7 @@ impl Host {
     fn recreate(&mut self) {
         self.next = self.next.next_close_existing_attempt_new();
         let wanted = core::mem::take(&mut self.wanted);
-        let context = self.begin(&topics(&wanted));
+        let context = self.begin(&wanted);
         self.wanted = wanted;
         self.read_and_finish(context);
     }
@@ -319,7 +331,9 @@ impl Host {
     }
 }
 
-fn topics(wanted: &[PartitionRequest]) -> Vec<RequestTopic<'_>> {
+/// A wish list, as the host decoded it. It lives as long as the program.
+fn topics(partitions: usize) -> Vec<RequestTopic<'static>> {
+    let wanted: &[_] = (0..partitions).map(partition_request).collect::<Vec<_>>().leak();
     let topics = wanted.chunks(PARTITIONS_A_TOPIC).enumerate();
     topics
         .map(|(topic, partitions)| RequestTopic {
@@ -350,7 +364,7 @@ struct Crowd {
     sessions: Vec<FetchMetadata>,
     /// The session that was used last the longest ago.
     stalest: usize,
-    wanted: Vec<PartitionRequest>,
+    wanted: Vec<RequestTopic<'static>>,
     reads: Vec<PartitionRead>,
     name: TopicName,
 }
@@ -368,7 +382,7 @@ impl Crowd {
             now: 0,
             sessions: Vec::new(),
             stalest: 0,
-            wanted: (0..PARTITIONS_A_TOPIC).map(partition_request).collect(),
+            wanted: topics(PARTITIONS_A_TOPIC),
             reads: Vec::new(),
             name: TopicName::from("a-topic-of-eighteen"),
         };
@@ -382,8 +396,7 @@ impl Crowd {
     fn create(&mut self) -> FetchMetadata {
         self.now += 1;
         let now = Monotonic::from_millis(self.now);
-        let topics = topics(&self.wanted);
-        let request = request(FetchMetadata::INITIAL, &topics);
+        let request = request(FetchMetadata::INITIAL, &self.wanted);
         let context = self.cache.begin(&request, &|_| Some(self.name.clone()), now);
         self.reads.clear();
         let visit = self.cache.visit(&context);
