@@ -9,6 +9,7 @@
 //! | module | decides | Kafka's classes |
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
+//! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
 #![cfg_attr(
     feature = "wire",
@@ -42,6 +43,7 @@ extern crate std;
 
 pub mod fetch;
 pub mod metadata;
+pub mod producer;
 #[cfg(feature = "wire")]
 #[cfg_attr(docsrs, doc(cfg(feature = "wire")))]
 pub mod wire;
