@@ -22,16 +22,19 @@ impl ProducerStates {
     pub fn expire(&mut self, now: Timestamp) -> usize {
         let age_ms = i64::from(self.config.expiration_ms);
         self.verifications.expire(age_ms, now);
-        let last = self.last_expired(now);
+        let Some(last) = self.last_expired(now) else {
+            return 0;
+        };
         let is_due = |producer: Producer| producer.stamp <= last;
         let due = self.table.count(is_due);
         self.forget(is_due, due);
         due
     }
 
-    /// The highest stamp that has reached its age.
-    pub(super) fn last_expired(&self, now: Timestamp) -> i64 {
-        now.saturating_add(-i64::from(self.config.expiration_ms)).as_millis().min(NEVER - 1)
+    /// The highest stamp that has reached its age; `None`: no stamp is as low.
+    pub(super) fn last_expired(&self, now: Timestamp) -> Option<i64> {
+        let last = now.as_millis().checked_sub(i64::from(self.config.expiration_ms))?;
+        Some(last.min(NEVER - 1))
     }
 
     /// Forgets enough producers for that many new ones, if so many may be forgotten.

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::entry::ProducerEntry;
 use super::snapshot::SnapshotEntry;
+use super::snapshots::Snapshots;
 use super::states::{ProducerStates, stamp_of};
 use super::table::{Producer, ProducerTable};
 use super::transaction::OngoingTransaction;
@@ -90,6 +91,11 @@ impl ProducerStates {
     /// ([`snapshot_offset`](super::snapshot_offset) reads names).
     pub fn list_snapshots(&mut self, offsets: impl IntoIterator<Item = i64>) {
         self.snapshots.list(offsets);
+    }
+
+    /// The snapshot files that are known.
+    pub const fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
     }
 
     /// The offset at which a snapshot is to be written, unless the last one covers as much, or an
@@ -227,7 +233,7 @@ impl ProducerStates {
             return Err(LoadError::DuplicateTransaction { first_offset: twice.first_offset });
         }
         let last_expired = self.last_expired(now);
-        let is_due = |producer: Producer| producer.stamp <= last_expired;
+        let is_due = |producer: Producer| last_expired.is_some_and(|last| producer.stamp <= last);
         let expired = table.count(is_due);
         table.remove_due(is_due, expired);
 
