@@ -91,7 +91,10 @@ pub enum Content {
 
 /// Where a batch lies in the log's files. Kept for the host, never looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(clippy::exhaustive_structs, reason = "what Kafka's LogOffsetMetadata holds beside the offset")]
+#[allow(
+    clippy::exhaustive_structs,
+    reason = "what Kafka's LogOffsetMetadata holds beside the offset"
+)]
 pub struct Position {
     /// The base offset of the segment.
     pub segment_base_offset: i64,
@@ -138,7 +141,9 @@ impl Batch {
     /// The sequence of its last record; -1 if it has none.
     pub fn last_sequence(&self) -> i32 {
         match (self.content, self.offset_delta()) {
-            (Content::Data { base_sequence, .. }, Some(delta)) => last_sequence(base_sequence, delta),
+            (Content::Data { base_sequence, .. }, Some(delta)) => {
+                last_sequence(base_sequence, delta)
+            }
             _ => NO_SEQUENCE,
         }
     }

@@ -151,7 +151,7 @@ pub enum AppendError {
         /// The limit.
         max: u32,
     },
-    /// Misuse: the producers changed since the append was begun, or it was begun elsewhere.
+    /// Misuse: the producers changed since the append was begun.
     #[error("the append was begun before the producers changed")]
     Superseded,
 }
@@ -182,8 +182,8 @@ impl AppendError {
     }
 }
 
-/// Misuse: an append cannot be committed, because it was begun before the producers changed, or
-/// elsewhere. Nothing changed.
+/// Misuse: an append cannot be committed, because the producers changed since it was begun, or are
+/// those of another partition. Nothing changed.
 ///
 /// Whoever appends to one log at a time never meets it. If the batches were written already, the
 /// state must be built again from the log.

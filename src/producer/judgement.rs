@@ -198,7 +198,11 @@ fn check_sequence(
         }
         let lowest_sequence = verification.lowest_sequence();
         if compare(base_sequence, lowest_sequence) == Ordering::Greater {
-            return Err(AppendError::AboveTentative { producer_id, base_sequence, lowest_sequence });
+            return Err(AppendError::AboveTentative {
+                producer_id,
+                base_sequence,
+                lowest_sequence,
+            });
         }
     }
     if entry.epoch() == epoch {
@@ -296,8 +300,7 @@ const fn check_marker_epoch(
     version: TransactionVersion,
 ) -> Result<(), AppendError> {
     let &Batch { producer_id, producer_epoch: epoch, .. } = batch;
-    let is_late =
-        version.raises_epoch() && entry.is_in_transaction(epoch) && epoch != i16::MAX;
+    let is_late = version.raises_epoch() && entry.is_in_transaction(epoch) && epoch != i16::MAX;
     if is_late {
         return Err(AppendError::LateMarker { producer_id, epoch });
     }

@@ -15,10 +15,6 @@ pub(super) struct Pages<T> {
 }
 
 impl<T> Pages<T> {
-    pub(super) const fn new() -> Self {
-        Self { pages: Vec::new() }
-    }
-
     pub(super) fn with_capacity(elements: usize) -> Self {
         let full = elements / PAGE;
         let mut pages: Vec<_> = (0..full).map(|_| Vec::with_capacity(PAGE)).collect();

@@ -75,7 +75,9 @@ pub enum LoadError {
     /// A batch would start below offset 0.
     ///
     /// Deviation: Kafka loads it.
-    #[error("the batch of producer {producer_id} starts {offset_delta} before offset {last_offset}")]
+    #[error(
+        "the batch of producer {producer_id} starts {offset_delta} before offset {last_offset}"
+    )]
     BeforeStart {
         /// The producer.
         producer_id: i64,
@@ -130,10 +132,7 @@ impl ProducerStates {
 
     /// Drops the snapshots that belong to no segment, given by their base offsets, but the highest if
     /// it is above all of them; answers which. At start-up, after listing.
-    pub fn forget_stray_snapshots(
-        &mut self,
-        segments: impl IntoIterator<Item = i64>,
-    ) -> Vec<i64> {
+    pub fn forget_stray_snapshots(&mut self, segments: impl IntoIterator<Item = i64>) -> Vec<i64> {
         self.snapshots.remove_stray(segments)
     }
 
@@ -228,7 +227,8 @@ impl ProducerStates {
         }
         ongoing.sort_unstable_by_key(|transaction| transaction.first_offset);
         let pairs = { ongoing.iter() }.zip(ongoing.iter().skip(1));
-        if let Some((twice, _)) = { pairs }.find(|(one, next)| one.first_offset == next.first_offset)
+        if let Some((twice, _)) =
+            { pairs }.find(|(one, next)| one.first_offset == next.first_offset)
         {
             return Err(LoadError::DuplicateTransaction { first_offset: twice.first_offset });
         }

@@ -53,10 +53,7 @@ pub const fn compare(one: i32, other: i32) -> Ordering {
     if one == other {
         return Ordering::Equal;
     }
-    let is_before = if one < 0 || other < 0 {
-        one < other
-    } else {
-        decrement(other, one) <= 1 << 30
-    };
+    let is_before =
+        if one < 0 || other < 0 { one < other } else { decrement(other, one) <= 1 << 30 };
     if is_before { Ordering::Less } else { Ordering::Greater }
 }

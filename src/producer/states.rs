@@ -15,7 +15,9 @@ use super::table::{NEVER, ProducerTable};
 use super::transaction::{
     CompletedTransaction, OngoingTransaction, Transactions, UnreplicatedTransaction, UnstableOffset,
 };
-use super::verification::{Asked, EpochBump, Guard, Verification, VerificationError, Verifications};
+use super::verification::{
+    Asked, EpochBump, Guard, Verification, VerificationError, Verifications,
+};
 use crate::time::Timestamp;
 
 /// What a partition's log knows of its producers: Kafka's `ProducerStateManager`.
@@ -495,4 +497,3 @@ pub(super) fn stamp_of(config: &ProducerConfig, entry: &ProducerEntry, now: Time
     };
     stamp.as_millis().min(NEVER - 1)
 }
-

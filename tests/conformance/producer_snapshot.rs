@@ -98,7 +98,11 @@ fn large(scenario: &Fields<'_>) -> Result<(), String> {
         SnapshotEntry {
             producer_id: first + step * k,
             producer_epoch: i16::try_from(k % 32_768).expect("a small number"),
-            last_sequence: if has_batch { small((107_374 * k + 2_147_483_000) % (1 << 31)) } else { -1 },
+            last_sequence: if has_batch {
+                small((107_374 * k + 2_147_483_000) % (1 << 31))
+            } else {
+                -1
+            },
             last_offset: if has_batch { offset } else { -1 },
             offset_delta: if has_batch { small(k % 3) } else { 0 },
             timestamp: 1_600_000_000_000 + 1000 * k,
@@ -112,7 +116,11 @@ fn large(scenario: &Fields<'_>) -> Result<(), String> {
     let checksum = u32::from_be_bytes(bytes[2..6].try_into().expect("four bytes"));
     same("crc", &scenario.integer("crc")?, &i64::from(checksum))?;
     same("first bytes", &bytes_of(scenario.text("first_100_bytes")?)?, &bytes[..100].to_vec())?;
-    same("last bytes", &bytes_of(scenario.text("last_46_bytes")?)?, &bytes[bytes.len() - 46..].to_vec())?;
+    same(
+        "last bytes",
+        &bytes_of(scenario.text("last_46_bytes")?)?,
+        &bytes[bytes.len() - 46..].to_vec(),
+    )?;
     // The checksum and the length say what the longer hash would.
     scenario.find("sha256");
     same("entries", &entries, &decoded(&bytes)?)?;
@@ -124,7 +132,8 @@ fn parse_file_name(scenario: &Fields<'_>) -> Result<Outcome, String> {
     let may_refuse = scenario.find("may_refuse").is_some_and(|it| it.as_bool() == Some(true));
     let expect = scenario.object("expect")?;
     let (is_snapshot, error) = (expect.boolean("is_snapshot")?, expect.text("error")?);
-    let expected: Option<i64> = expect.find("offset").map_or(Ok(None), crate::value::optional_integer)?;
+    let expected: Option<i64> =
+        expect.find("offset").map_or(Ok(None), crate::value::optional_integer)?;
     expect.all_read()?;
     if may_refuse && offset.is_none() {
         return Ok(Outcome::Deviated);

@@ -281,11 +281,7 @@ impl Replay {
         Ok(())
     }
 
-    fn start_verification(
-        &mut self,
-        step: &Fields<'_>,
-        expect: &Fields<'_>,
-    ) -> Result<(), String> {
+    fn start_verification(&mut self, step: &Fields<'_>, expect: &Fields<'_>) -> Result<(), String> {
         let bump = match step.boolean("supports_epoch_bump")? {
             true => EpochBump::Supported,
             false => EpochBump::Unsupported,
@@ -298,7 +294,8 @@ impl Replay {
             now(step)?,
         );
         expect.find("reason");
-        let expected = expect.find("error").and_then(Value::as_str).map_or(Ok(ErrorCode::None), error_code)?;
+        let expected =
+            expect.find("error").and_then(Value::as_str).map_or(Ok(ErrorCode::None), error_code)?;
         let refusal = started.as_ref().map_or_else(|error| error.code(), |_| ErrorCode::None);
         same("error", &expected, &refusal)?;
         match started {
@@ -409,7 +406,10 @@ impl Replay {
         for (member, expected) in self.expected.as_object().into_iter().flatten() {
             same(member, expected, &actual[member])?;
         }
-        Ok(())
+        let exported = self.states.export();
+        let entered = ProducerStates::import(self.config.clone(), &exported)
+            .map_err(|error| format!("cannot enter the exported state: {error}"))?;
+        same("state that left and entered", &exported, &entered.export())
     }
 }
 
@@ -438,7 +438,10 @@ fn written(states: &ProducerStates) -> Value {
 pub(crate) fn producer(entry: &ProducerEntry) -> Value {
     let batches = entry.window().iter().map(|it| {
         json!([
-            it.first_sequence(), it.last_sequence, it.first_offset(), it.last_offset,
+            it.first_sequence(),
+            it.last_sequence,
+            it.first_offset(),
+            it.last_offset,
             it.timestamp.as_millis(),
         ])
     });
@@ -478,9 +481,7 @@ pub(crate) fn normal(value: &Value) -> Value {
     match value {
         Value::String(text) => text.parse::<i64>().map_or_else(|_| value.clone(), Value::from),
         Value::Array(list) => list.iter().map(normal).collect(),
-        Value::Object(map) => {
-            map.iter().map(|(key, value)| (key.clone(), normal(value))).collect()
-        }
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), normal(value))).collect(),
         _ => value.clone(),
     }
 }

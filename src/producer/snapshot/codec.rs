@@ -166,10 +166,7 @@ fn check(entry: &SnapshotEntry) -> Result<(), SnapshotError> {
 
 /// Appends to `out` the bytes of a snapshot of these producers, in their order: of the first
 /// 2147483647, which is as many as the format can count.
-pub fn encode_snapshot(
-    entries: impl ExactSizeIterator<Item = SnapshotEntry>,
-    out: &mut Vec<u8>,
-) {
+pub fn encode_snapshot(entries: impl ExactSizeIterator<Item = SnapshotEntry>, out: &mut Vec<u8>) {
     let start = out.len();
     out.reserve_exact(HEADER + entries.len() * ENTRY);
     out.extend_from_slice(&VERSION.to_be_bytes());
