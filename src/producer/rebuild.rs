@@ -176,11 +176,12 @@ impl Rebuild {
             return None;
         }
         states.set_map_end_offset(from);
-        if !is_saved && self.wanted().contains(&base) {
-            if let Some(due) = states.snapshot_due() {
-                self.phase = Phase::Replay(number, true);
-                return Some(RebuildStep::Write(due));
-            }
+        if !is_saved
+            && self.wanted().contains(&base)
+            && let Some(due) = states.snapshot_due()
+        {
+            self.phase = Phase::Replay(number, true);
+            return Some(RebuildStep::Write(due));
         }
         Some(RebuildStep::Replay { segment: base, from, until })
     }

@@ -114,7 +114,7 @@ impl ProducerStates {
             let (producer_id, entry) = (self.table.id(slot)?, *self.table.entry(slot)?);
             let is_open = entry.current_transaction().is_some();
             let stamp = self.table.stamp(slot).filter(|_| by_append && !is_open);
-            let heard_of = stamp.map_or(entry.last_timestamp(), Timestamp::from_millis);
+            let heard_of = stamp.map_or_else(|| entry.last_timestamp(), Timestamp::from_millis);
             Some(ProducerState { producer_id, entry, heard_of })
         });
         let mut verifications: Vec<_> = { self.verifications.iter() }

@@ -235,28 +235,22 @@ impl ProducerStates {
 
     fn commit_one(&mut self, step: &Step, now: Timestamp) -> Result<(), CommitError> {
         let Step { batch, slot, verified } = step;
-        let change = match *slot {
-            Some(slot) => {
-                if self.table.id(slot) != Some(batch.producer_id) {
-                    return Err(CommitError);
-                }
-                let Some((entry, stamp)) = self.table.slot_mut(slot) else {
-                    return Err(CommitError);
-                };
-                let change = entry.apply(batch);
-                *stamp = stamp_of(&self.config, entry, now);
-                change
+        let change = if let Some(slot) = *slot {
+            let is_its = self.table.id(slot) == Some(batch.producer_id);
+            let place = self.table.slot_mut(slot).filter(|_| is_its);
+            let (entry, stamp) = place.ok_or(CommitError)?;
+            let change = entry.apply(batch);
+            *stamp = stamp_of(&self.config, entry, now);
+            change
+        } else {
+            if self.table.find(batch.producer_id).is_some() {
+                return Err(CommitError);
             }
-            None => {
-                if self.table.find(batch.producer_id).is_some() {
-                    return Err(CommitError);
-                }
-                self.make_room(1);
-                let mut entry = ProducerEntry::UNKNOWN;
-                let change = entry.apply(batch);
-                self.table.insert(batch.producer_id, entry, stamp_of(&self.config, &entry, now));
-                change
-            }
+            self.make_room(1);
+            let mut entry = ProducerEntry::UNKNOWN;
+            let change = entry.apply(batch);
+            self.table.insert(batch.producer_id, entry, stamp_of(&self.config, &entry, now));
+            change
         };
         match change {
             TransactionChange::Unchanged => {}

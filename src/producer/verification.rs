@@ -35,7 +35,7 @@ impl Guard {
 }
 
 /// Whether the request that asks for a verification comes from a client of transaction version 2,
-/// whose epoch each end of a transaction raises: Produce from version 12, TxnOffsetCommit from 5.
+/// whose epoch each end of a transaction raises: `Produce` from version 12, `TxnOffsetCommit` from 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "it does or does not")]
 pub enum EpochBump {

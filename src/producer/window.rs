@@ -86,7 +86,9 @@ impl Window {
             *timestamp = batch.timestamp.as_millis();
         }
         self.next = if at + 1 == WINDOW { 0 } else { self.next + 1 };
-        self.len = (self.len + 1).min(WINDOW as u8);
+        if self.len() < WINDOW {
+            self.len += 1;
+        }
     }
 
     /// Drops all batches.

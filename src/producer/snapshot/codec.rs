@@ -205,23 +205,15 @@ impl ProducerStates {
 
 fn write(entry: &SnapshotEntry) -> [u8; ENTRY] {
     let mut bytes = [0; ENTRY];
-    let mut rest = bytes.as_mut_slice();
-    put(&mut rest, entry.producer_id.to_be_bytes());
-    put(&mut rest, entry.producer_epoch.to_be_bytes());
-    put(&mut rest, entry.last_sequence.to_be_bytes());
-    put(&mut rest, entry.last_offset.to_be_bytes());
-    put(&mut rest, entry.offset_delta.to_be_bytes());
-    put(&mut rest, entry.timestamp.to_be_bytes());
-    put(&mut rest, entry.coordinator_epoch.to_be_bytes());
-    put(&mut rest, entry.current_txn_first_offset.to_be_bytes());
+    bytes[..8].copy_from_slice(&entry.producer_id.to_be_bytes());
+    bytes[8..10].copy_from_slice(&entry.producer_epoch.to_be_bytes());
+    bytes[10..14].copy_from_slice(&entry.last_sequence.to_be_bytes());
+    bytes[14..22].copy_from_slice(&entry.last_offset.to_be_bytes());
+    bytes[22..26].copy_from_slice(&entry.offset_delta.to_be_bytes());
+    bytes[26..34].copy_from_slice(&entry.timestamp.to_be_bytes());
+    bytes[34..38].copy_from_slice(&entry.coordinator_epoch.to_be_bytes());
+    bytes[38..].copy_from_slice(&entry.current_txn_first_offset.to_be_bytes());
     bytes
-}
-
-fn put<const N: usize>(rest: &mut &mut [u8], value: [u8; N]) {
-    if let Some((place, behind)) = core::mem::take(rest).split_first_chunk_mut::<N>() {
-        *place = value;
-        *rest = behind;
-    }
 }
 
 fn read(bytes: &[u8; ENTRY]) -> SnapshotEntry {
