@@ -40,7 +40,12 @@ impl Slab {
     }
 
     /// Appends a batch of an epoch 0. `None`: it was appended; else the known batch, or an error's place.
-    pub(crate) fn append(&mut self, producer_id: i64, sequence: i32, batch: Batch) -> Option<Batch> {
+    pub(crate) fn append(
+        &mut self,
+        producer_id: i64,
+        sequence: i32,
+        batch: Batch,
+    ) -> Option<Batch> {
         let states = &mut self.states;
         let slot = *self.index.entry(producer_id).or_insert_with(|| {
             states.push(State {
@@ -59,7 +64,8 @@ impl Slab {
         let newest = state.batches[usize::from(state.newest)];
         if state.len > 0 && newest.last_sequence.wrapping_add(1) & i32::MAX != sequence {
             let is_it = |known: &&Batch| {
-                known.last_sequence == batch.last_sequence && known.offset_delta == batch.offset_delta
+                known.last_sequence == batch.last_sequence
+                    && known.offset_delta == batch.offset_delta
             };
             return state.batches.iter().find(is_it).copied().or(Some(Batch::default()));
         }

@@ -2,15 +2,15 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::mem;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::batch::{Batch, Origin, TransactionVersion};
+use super::batch::{Batch, Content, EndMarker, MarkerKind, Origin, Position, TransactionVersion};
 use super::entry::{ProducerEntry, TransactionChange};
 use super::transaction::{CompletedTransaction, OngoingTransaction};
 use super::verification::Guard;
+use crate::time::Timestamp;
 
 /// Batches that are to be written together, and what they will change.
 ///
@@ -28,8 +28,6 @@ pub struct Append {
     /// The offset after the last batch; below 0 if there is none.
     pub(super) end_offset: i64,
     pub(super) staged: Staged,
-    /// Memory for more than one batch, if there is some from before.
-    pub(super) spare: Option<Box<Stage>>,
 }
 
 /// What an append will change of producers.
@@ -42,14 +40,97 @@ pub(super) enum Staged {
     Many(Box<Stage>),
 }
 
-/// An accepted batch.
+/// An accepted batch, packed: an append is moved into its commit.
+///
+/// It is made of single fields. The caller has just written the batch so, and reading it back in
+/// larger pieces would wait for those writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    pub(super) batch: Batch,
-    /// Where its producer is; `None`: it is new.
-    pub(super) slot: Option<u32>,
+    pub(super) producer_id: i64,
+    base_offset: i64,
+    last_offset: i64,
+    timestamp: i64,
+    /// Data: the base sequence. Marker: the coordinator epoch.
+    number: i32,
+    /// Where the producer is, or [`NEW`].
+    slot: u32,
+    epoch: i16,
+    kind: Kind,
+    position: Option<Position>,
     /// The verification that ends with it.
     pub(super) verified: Option<Guard>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Plain,
+    Transactional,
+    Marker(MarkerKind),
+    Emptied,
+}
+
+/// The slot of a producer that is not known yet.
+const NEW: u32 = u32::MAX;
+
+impl Step {
+    #[inline]
+    pub(super) fn new(batch: &Batch, slot: Option<u32>, verified: Option<Guard>) -> Self {
+        let (kind, number, timestamp) = match batch.content {
+            Content::Data { base_sequence, max_timestamp, is_transactional: false } => {
+                (Kind::Plain, base_sequence, max_timestamp)
+            }
+            Content::Data { base_sequence, max_timestamp, is_transactional: true } => {
+                (Kind::Transactional, base_sequence, max_timestamp)
+            }
+            Content::Marker(EndMarker { kind, coordinator_epoch, timestamp }) => {
+                (Kind::Marker(kind), coordinator_epoch, timestamp)
+            }
+            Content::EmptiedMarker { max_timestamp } => (Kind::Emptied, 0, max_timestamp),
+        };
+        Self {
+            producer_id: batch.producer_id,
+            base_offset: batch.base_offset,
+            last_offset: batch.last_offset,
+            timestamp: timestamp.as_millis(),
+            number,
+            slot: slot.unwrap_or(NEW),
+            epoch: batch.producer_epoch,
+            kind,
+            position: if matches!(kind, Kind::Transactional) { batch.position } else { None },
+            verified,
+        }
+    }
+
+    /// Where its producer is; `None`: it is new.
+    #[inline]
+    pub(super) fn slot(&self) -> Option<u32> {
+        if self.slot == NEW { None } else { Some(self.slot) }
+    }
+
+    #[inline]
+    pub(super) fn batch(&self) -> Batch {
+        let (number, timestamp) = (self.number, Timestamp::from_millis(self.timestamp));
+        let data = |is_transactional| Content::Data {
+            base_sequence: number,
+            max_timestamp: timestamp,
+            is_transactional,
+        };
+        Batch {
+            producer_id: self.producer_id,
+            producer_epoch: self.epoch,
+            base_offset: self.base_offset,
+            last_offset: self.last_offset,
+            content: match self.kind {
+                Kind::Plain => data(false),
+                Kind::Transactional => data(true),
+                Kind::Marker(kind) => {
+                    Content::Marker(EndMarker { kind, coordinator_epoch: number, timestamp })
+                }
+                Kind::Emptied => Content::EmptiedMarker { max_timestamp: timestamp },
+            },
+            position: self.position,
+        }
+    }
 }
 
 /// Copies of the producers that an append of several batches changes.
@@ -100,21 +181,9 @@ impl Append {
         if self.end_offset < 0 { None } else { Some(self.end_offset) }
     }
 
-    /// Makes the staged batches copies, if there are any; `committed` gives a slot's entry.
-    pub(super) fn spread<'a>(
-        &mut self,
-        committed: impl Fn(Option<u32>) -> &'a ProducerEntry,
-    ) -> Option<&mut Stage> {
-        match mem::replace(&mut self.staged, Staged::Nothing) {
-            Staged::Nothing => return None,
-            Staged::One(step) => {
-                let mut stage = self.spare.take().unwrap_or_default();
-                stage.push(&step, committed(step.slot));
-                self.staged = Staged::Many(stage);
-            }
-            Staged::Many(stage) => self.staged = Staged::Many(stage),
-        }
-        match &mut self.staged {
+    /// Copies of the producers that it changes, if it has more than one batch.
+    pub(super) fn stage(&self) -> Option<&Stage> {
+        match &self.staged {
             Staged::Many(stage) => Some(stage),
             Staged::Nothing | Staged::One(_) => None,
         }
@@ -129,8 +198,8 @@ impl Stage {
 
     /// Applies a batch to the copy of its producer, whose entry is `committed`.
     pub(super) fn push(&mut self, step: &Step, committed: &ProducerEntry) {
-        let &Step { batch, slot, verified } = step;
-        let id = batch.producer_id;
+        let (id, batch, slot, verified) =
+            (step.producer_id, step.batch(), step.slot(), step.verified);
         let at = *self.by_id.entry(id).or_insert_with(|| {
             self.producers.push(StagedProducer { id, slot, entry: *committed, verified: None });
             self.new += usize::from(slot.is_none());

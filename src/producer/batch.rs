@@ -122,6 +122,7 @@ pub struct Batch {
 
 impl Batch {
     /// Its last offset less its first, if both are legal.
+    #[inline]
     pub(super) fn offset_delta(&self) -> Option<i32> {
         let delta = self.last_offset.checked_sub(self.base_offset)?;
         let is_legal = self.base_offset >= 0 && self.last_offset < i64::MAX && delta >= 0;

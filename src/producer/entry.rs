@@ -103,6 +103,7 @@ impl ProducerEntry {
 
     /// Takes another epoch, higher or lower: batches of the old one are forgotten. An open
     /// transaction stays.
+    #[inline]
     fn set_epoch(&mut self, epoch: i16) {
         if self.epoch != epoch {
             self.window.clear();
@@ -132,6 +133,7 @@ impl ProducerEntry {
     /// Deviation: in Kafka it does nothing to a known producer, so that a log read back from its
     /// start fences less than before the cleaner came, and makes an entry without epoch of an
     /// unknown one.
+    #[inline]
     pub fn apply(&mut self, batch: &Batch) -> TransactionChange {
         match batch.content {
             Content::Data { base_sequence, max_timestamp, is_transactional } => {

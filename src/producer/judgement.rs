@@ -123,6 +123,7 @@ struct Data {
     is_transactional: bool,
 }
 
+#[inline]
 fn judge_data(
     entry: &ProducerEntry,
     batch: &Batch,
@@ -163,6 +164,7 @@ fn judge_data(
     Ok(Verdict::New)
 }
 
+#[inline]
 fn check_form(batch: &Batch, base_sequence: i32, origin: Origin) -> Result<(), AppendError> {
     let &Batch { producer_id, producer_epoch: epoch, .. } = batch;
     let least = if origin == Origin::Client { (0, 0) } else { (NO_SEQUENCE, NO_EPOCH) };
@@ -175,6 +177,7 @@ fn check_form(batch: &Batch, base_sequence: i32, origin: Origin) -> Result<(), A
     Ok(())
 }
 
+#[inline]
 const fn check_epoch(entry: &ProducerEntry, batch: &Batch) -> Result<(), AppendError> {
     let &Batch { producer_id, producer_epoch: epoch, .. } = batch;
     let current = entry.epoch();
@@ -184,6 +187,7 @@ const fn check_epoch(entry: &ProducerEntry, batch: &Batch) -> Result<(), AppendE
     Ok(())
 }
 
+#[inline]
 fn check_sequence(
     entry: &ProducerEntry,
     batch: &Batch,
@@ -226,6 +230,7 @@ fn check_sequence(
     if may_start { Ok(()) } else { Err(AppendError::ProducerStart { producer_id, base_sequence }) }
 }
 
+#[inline]
 fn check_transaction(
     entry: &ProducerEntry,
     batch: &Batch,

@@ -1,6 +1,7 @@
 //! The producers of one partition log.
 
 use alloc::boxed::Box;
+use core::mem;
 
 use tracing::debug;
 
@@ -69,7 +70,8 @@ impl ProducerStates {
     }
 
     /// Begins an append. O(1).
-    pub const fn begin(&mut self, origin: Origin) -> Append {
+    #[inline]
+    pub const fn begin(&self, origin: Origin) -> Append {
         Append {
             origin,
             guard: None,
@@ -77,7 +79,6 @@ impl ProducerStates {
             revision: self.revision,
             end_offset: -1,
             staged: Staged::Nothing,
-            spare: self.spare.take(),
         }
     }
 
@@ -93,7 +94,7 @@ impl ProducerStates {
     /// # Errors
     /// [`AppendError`].
     #[inline]
-    pub fn push(&self, append: &mut Append, batch: &Batch) -> Result<Verdict, AppendError> {
+    pub fn push(&mut self, append: &mut Append, batch: &Batch) -> Result<Verdict, AppendError> {
         if append.revision != self.revision {
             return Err(AppendError::Superseded);
         }
@@ -101,54 +102,60 @@ impl ProducerStates {
             let &Batch { base_offset, last_offset, .. } = batch;
             return Err(AppendError::Offsets { base_offset, last_offset });
         }
+        if !matches!(append.staged, Staged::Nothing) {
+            return self.push_next(append, batch);
+        }
         let slot = self.table.find(batch.producer_id);
         let verification = self.verifications.get(batch.producer_id);
-        let verdict = match &append.staged {
-            Staged::Nothing => {
-                self.judge(append, batch, self.entry(slot), verification, slot.is_none())?
-            }
-            Staged::One(_) | Staged::Many(_) => {
-                self.judge_next(append, batch, slot, verification)?
-            }
-        };
+        let verdict = self.judge(append, batch, self.entry(slot), verification, slot.is_none())?;
         match verdict {
             Verdict::Duplicate(_) => return Ok(verdict),
             Verdict::NoProducer => {}
             Verdict::New => {
                 let ends = verification.filter(|it| !it.outlives(batch));
-                let step = Step { batch: *batch, slot, verified: ends.map(Verification::guard) };
-                match append.spread(|slot| self.entry(slot)) {
-                    Some(stage) => stage.push(&step, self.entry(slot)),
-                    None => append.staged = Staged::One(step),
-                }
+                let step = Step::new(batch, slot, ends.map(Verification::guard));
+                append.staged = Staged::One(step);
             }
         }
         append.end_offset = batch.last_offset + 1;
         Ok(verdict)
     }
 
+    #[inline]
     pub(super) fn entry(&self, slot: Option<u32>) -> &ProducerEntry {
         slot.and_then(|slot| self.table.entry(slot)).unwrap_or(&ProducerEntry::UNKNOWN)
     }
 
-    /// Judges a batch that is not the first of its append.
+    /// Decides on a batch that is not the first of its append.
     #[inline(never)]
-    fn judge_next(
-        &self,
-        append: &mut Append,
-        batch: &Batch,
-        slot: Option<u32>,
-        verification: Option<&Verification>,
-    ) -> Result<Verdict, AppendError> {
-        let staged = { append.spread(|slot| self.entry(slot)) }
-            .and_then(|stage| stage.find(batch.producer_id).copied());
-        match staged {
-            Some(staged) => {
-                let pending = verification.filter(|it| staged.verified != Some(it.guard()));
-                self.judge(append, batch, &staged.entry, pending, false)
-            }
-            None => self.judge(append, batch, self.entry(slot), verification, slot.is_none()),
+    fn push_next(&mut self, append: &mut Append, batch: &Batch) -> Result<Verdict, AppendError> {
+        if let Staged::One(step) = append.staged {
+            let mut stage = self.spare.take().unwrap_or_default();
+            stage.push(&step, self.entry(step.slot()));
+            append.staged = Staged::Many(stage);
         }
+        let slot = self.table.find(batch.producer_id);
+        let mut verification = self.verifications.get(batch.producer_id);
+        let staged = append.stage().and_then(|stage| stage.find(batch.producer_id)).copied();
+        let verdict = if let Some(staged) = &staged {
+            verification = verification.filter(|it| staged.verified != Some(it.guard()));
+            self.judge(append, batch, &staged.entry, verification, false)?
+        } else {
+            self.judge(append, batch, self.entry(slot), verification, slot.is_none())?
+        };
+        match verdict {
+            Verdict::Duplicate(_) => return Ok(verdict),
+            Verdict::NoProducer => {}
+            Verdict::New => {
+                let ends = verification.filter(|it| !it.outlives(batch));
+                let step = Step::new(batch, slot, ends.map(Verification::guard));
+                if let Staged::Many(stage) = &mut append.staged {
+                    stage.push(&step, self.entry(slot));
+                }
+            }
+        }
+        append.end_offset = batch.last_offset + 1;
+        Ok(verdict)
     }
 
     #[inline]
@@ -187,7 +194,7 @@ impl ProducerStates {
     fn check_room(&self, append: &Append) -> Result<(), AppendError> {
         let new = match &append.staged {
             Staged::Nothing => 0,
-            Staged::One(step) => usize::from(step.slot.is_none()),
+            Staged::One(step) => usize::from(step.slot().is_none()),
             Staged::Many(stage) => stage.new,
         };
         let (producers, max) = (self.table.len(), self.config.producers_max);
@@ -210,19 +217,20 @@ impl ProducerStates {
     ///
     /// # Errors
     /// [`CommitError`] if the producers changed since the append was begun.
-    pub fn commit(&mut self, append: Append, now: Timestamp) -> Result<(), CommitError> {
+    pub fn commit(&mut self, mut append: Append, now: Timestamp) -> Result<(), CommitError> {
         if append.revision != self.revision {
             return Err(CommitError);
         }
-        match append.staged {
-            Staged::Nothing => self.spare = append.spare,
+        match &append.staged {
+            Staged::Nothing => {}
             Staged::One(step) => {
-                self.commit_one(&step, now)?;
-                self.spare = append.spare;
+                self.commit_one(step, now)?;
                 self.revision += 1;
             }
-            Staged::Many(stage) => {
-                self.commit_many(stage, now)?;
+            Staged::Many(_) => {
+                if let Staged::Many(stage) = mem::replace(&mut append.staged, Staged::Nothing) {
+                    self.commit_many(stage, now)?;
+                }
                 self.revision += 1;
             }
         }
@@ -233,9 +241,10 @@ impl ProducerStates {
         Ok(())
     }
 
+    #[inline]
     fn commit_one(&mut self, step: &Step, now: Timestamp) -> Result<(), CommitError> {
-        let Step { batch, slot, verified } = step;
-        let change = if let Some(slot) = *slot {
+        let batch = &step.batch();
+        let change = if let Some(slot) = step.slot() {
             let is_its = self.table.id(slot) == Some(batch.producer_id);
             let place = self.table.slot_mut(slot).filter(|_| is_its);
             let (entry, stamp) = place.ok_or(CommitError)?;
@@ -257,7 +266,7 @@ impl ProducerStates {
             TransactionChange::Started => self.transactions.start(started(batch)),
             TransactionChange::Completed(completed) => self.transactions.end(completed),
         }
-        if let Some(guard) = *verified {
+        if let Some(guard) = step.verified {
             self.verifications.remove_guarded(batch.producer_id, guard);
         }
         Ok(())
@@ -300,6 +309,7 @@ impl ProducerStates {
     }
 
     /// Moves the end of what is covered on, unless an ended transaction waits to be confirmed.
+    #[inline]
     pub(super) fn settle(&mut self) {
         if !self.transactions.has_ended() {
             self.confirmed_end_offset = self.end_offset;
@@ -481,6 +491,7 @@ impl ProducerStates {
 const LATE_BUFFER_MS: i64 = 300_000;
 
 /// The stamp that expiry goes by.
+#[inline]
 pub(super) fn stamp_of(config: &ProducerConfig, entry: &ProducerEntry, now: Timestamp) -> i64 {
     if entry.current_transaction().is_some() {
         return NEVER;

@@ -253,12 +253,13 @@ fn as_slot(number: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::producer::window::Window;
     use crate::time::Timestamp;
     use alloc::collections::BTreeMap;
     use proptest::prelude::*;
 
     fn entry(epoch: i16) -> ProducerEntry {
-        ProducerEntry::new(epoch, -1, Timestamp::from_millis(-1), None, Default::default())
+        ProducerEntry::new(epoch, -1, Timestamp::from_millis(-1), None, Window::EMPTY)
     }
 
     proptest! {

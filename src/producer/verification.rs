@@ -165,6 +165,7 @@ impl Verifications {
         Self { pending, next_guard: first_guard }
     }
 
+    #[inline]
     pub(super) fn get(&self, producer_id: i64) -> Option<&Verification> {
         // Mostly nothing is pending, and then nothing is hashed.
         if self.pending.is_empty() { None } else { self.pending.get(&producer_id) }

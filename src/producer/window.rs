@@ -71,6 +71,7 @@ impl Window {
     }
 
     /// Appends a batch; the sixth drops the oldest.
+    #[inline]
     pub fn push(&mut self, batch: CachedBatch) {
         let at = usize::from(self.next);
         let fields = (
@@ -118,6 +119,7 @@ impl Window {
     }
 
     /// The last sequence of the newest batch; -1 without batches.
+    #[inline]
     pub fn last_sequence(&self) -> i32 {
         let newest = self.last_sequences.get(self.place(0)).copied();
         if self.is_empty() { -1 } else { newest.unwrap_or(-1) }
@@ -135,6 +137,7 @@ impl Window {
 
     /// The oldest batch with exactly these sequences. Part of a batch, or a range over two, is not
     /// one.
+    #[inline]
     pub fn find(&self, first_sequence: i32, last_sequence: i32) -> Option<CachedBatch> {
         // Told by one comparison a place, before the order of the ring is looked at.
         if !self.last_sequences.contains(&last_sequence) {
