@@ -127,7 +127,9 @@ impl Rebuild {
                 }
                 Phase::Load(tried) => {
                     let is_loaded = tried == Some(states.map_end_offset());
-                    let next = states.snapshot_to_load(self.from).filter(|_| !is_loaded);
+                    // One that was neither loaded nor dropped is passed over, with all older ones.
+                    let next = { states.snapshot_to_load(self.from) }
+                        .filter(|&offset| !is_loaded && tried != Some(offset));
                     let Some(offset) = next else {
                         self.phase = Phase::Replay(0, false);
                         continue;

@@ -200,8 +200,14 @@ impl Driver {
     }
 
     fn epoch(&self, producer: i64, above: i16) -> i16 {
-        (self.oracle.known(producer).map_or(0, |it| it.epoch) + above).max(0)
+        epoch_of(&self.oracle, producer, above)
     }
+}
+
+/// So far above the known epoch. One producer starts near the highest there is.
+fn epoch_of(oracle: &Oracle, producer: i64, above: i16) -> i16 {
+    let first = if producer == 2 { i16::MAX - 1 } else { 0 };
+    oracle.known(producer).map_or(first, |it| it.epoch).saturating_add(above).max(0)
 }
 
 pub(crate) fn guard_of(number: u64) -> Guard {
@@ -230,12 +236,11 @@ fn sequence_of(oracle: &Oracle, producer: i64, choice: SequenceChoice) -> (i32, 
 }
 
 fn data(oracle: &Oracle, choice: DataChoice, now: i64) -> Batch {
-    let known = oracle.known(choice.producer).map_or(0, |it| it.epoch);
     let (base_sequence, records) = sequence_of(oracle, choice.producer, choice.sequence);
     let records = records.unwrap_or(choice.records);
     Batch {
         producer_id: choice.producer,
-        producer_epoch: (known + choice.epoch).max(0),
+        producer_epoch: epoch_of(oracle, choice.producer, choice.epoch),
         base_offset: oracle.end,
         last_offset: oracle.end + records - 1,
         content: Content::Data {
@@ -248,12 +253,11 @@ fn data(oracle: &Oracle, choice: DataChoice, now: i64) -> Batch {
 }
 
 fn marker(oracle: &Oracle, choice: MarkerChoice, now: i64) -> Batch {
-    let known = oracle.known(choice.producer);
-    let epoch = known.as_ref().map_or(0, |it| it.epoch) + choice.epoch;
-    let coordinator = known.map_or(0, |it| it.coordinator_epoch) + choice.coordinator;
+    let coordinator = oracle.known(choice.producer).map_or(0, |it| it.coordinator_epoch);
+    let coordinator = coordinator + choice.coordinator;
     Batch {
         producer_id: choice.producer,
-        producer_epoch: epoch.max(0),
+        producer_epoch: epoch_of(oracle, choice.producer, choice.epoch),
         base_offset: oracle.end,
         last_offset: oracle.end,
         content: Content::Marker(EndMarker {
