@@ -81,7 +81,8 @@
 //!
 //! # Invariants
 //!
-//! - PS-1: a window has at most five batches, of its producer's epoch, with rising offsets.
+//! - PS-1: a window has at most five batches, of its producer's epoch, with rising offsets if the
+//!   log's rise.
 //! - PS-2: if only clients wrote, the batches of a window follow one another.
 //! - PS-3: each ongoing transaction is the current one of its producer, or ended and not confirmed;
 //!   each current one is ongoing.

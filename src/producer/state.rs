@@ -71,16 +71,16 @@ pub enum ProducerStateError {
         /// The id.
         producer_id: i64,
     },
-    /// The batches of a producer do not follow one another, or one is not possible.
-    #[error("producer {producer_id} has a batch that ends at {last_offset} out of place")]
+    /// A batch of a producer is not possible.
+    #[error("producer {producer_id} has no possible batch that ends at {last_offset}")]
     Batch {
         /// The producer.
         producer_id: i64,
         /// The batch's last offset.
         last_offset: i64,
     },
-    /// A transaction is not that of its producer, or starts where another does, or ends before it
-    /// starts.
+    /// A transaction is not that of its producer, or starts where another does, or has no offset
+    /// that a log has.
     #[error("the transaction at offset {first_offset} of producer {producer_id} is not possible")]
     Transaction {
         /// The producer.
@@ -195,16 +195,14 @@ impl PartitionState {
             if !ids.insert(producer_id) {
                 return Err(ProducerStateError::DuplicateProducer { producer_id });
             }
-            let mut before = -1;
             for batch in entry.window().iter() {
                 let last_offset = batch.last_offset;
-                let is_legal = last_offset > before
-                    && batch.last_sequence >= -1
+                let is_legal = batch.last_sequence >= -1
+                    && last_offset < i64::MAX
                     && (0..=last_offset).contains(&i64::from(batch.offset_delta));
                 if !is_legal {
                     return Err(ProducerStateError::Batch { producer_id, last_offset });
                 }
-                before = last_offset;
             }
         }
         Ok(())
@@ -273,7 +271,7 @@ const fn check_span(
     first_offset: i64,
     last_offset: i64,
 ) -> Result<(), ProducerStateError> {
-    if first_offset >= 0 && last_offset >= first_offset && last_offset < i64::MAX {
+    if first_offset >= 0 && last_offset >= 0 && last_offset < i64::MAX {
         return Ok(());
     }
     Err(ProducerStateError::Transaction { producer_id, first_offset })

@@ -3,8 +3,8 @@
 use crate::log::{Fate, Log, data, marker, transactional};
 use kafka_coordination::Timestamp;
 use kafka_coordination::producer::{
-    EpochBump, ExpiryTime, MarkerKind, Origin, PartitionState, ProducerConfig, ProducerEntry,
-    ProducerStateError, ProducerStates, Verdict, Verify,
+    CachedBatch, EpochBump, ExpiryTime, MarkerKind, Origin, PartitionState, ProducerConfig,
+    ProducerEntry, ProducerStateError, ProducerStates, Verdict, Verify,
 };
 
 /// A state with something of everything.
@@ -57,22 +57,22 @@ fn a_broken_state_does_not() {
     assert_eq!(anothers, ProducerStateError::Transaction { producer_id: 1, first_offset: 0 });
     let shared = refused(|it| it.unreplicated[0].first_offset = 0);
     assert_eq!(shared, ProducerStateError::Transaction { producer_id: 2, first_offset: 0 });
-    let backwards = refused(|it| it.unreplicated[0].last_offset = 4);
-    assert_eq!(backwards, ProducerStateError::Transaction { producer_id: 2, first_offset: 5 });
+    let nowhere = refused(|it| it.unreplicated[0].last_offset = -1);
+    assert_eq!(nowhere, ProducerStateError::Transaction { producer_id: 2, first_offset: 5 });
     let future = refused(|it| it.next_guard = it.verifications[0].1.guard());
     assert_eq!(future, ProducerStateError::Verification { producer_id: 7, guard: 1 });
     let doubled = refused(|it| it.verifications.push(it.verifications[0]));
     assert_eq!(doubled, ProducerStateError::Verification { producer_id: 7, guard: 1 });
     let below = refused(|it| it.snapshots.push(-4));
     assert_eq!(below, ProducerStateError::Offset { offset: -4 });
-    let disordered = refused(|it| {
+    let too_long = refused(|it| {
         let entry = it.producers[0].entry;
         let newest = entry.window().newest().unwrap();
-        let window = [newest, newest].into_iter().collect();
+        let window = [CachedBatch { offset_delta: 5, ..newest }].into_iter().collect();
         let open = entry.current_transaction();
         it.producers[0].entry = ProducerEntry::new(0, -1, entry.last_timestamp(), open, window);
     });
-    assert_eq!(disordered, ProducerStateError::Batch { producer_id: 1, last_offset: 4 });
+    assert_eq!(too_long, ProducerStateError::Batch { producer_id: 1, last_offset: 4 });
     let early = refused(|it| {
         it.unconfirmed.clear();
         it.ongoing.pop();
