@@ -67,7 +67,7 @@ impl Slab {
                 known.last_sequence == batch.last_sequence
                     && known.offset_delta == batch.offset_delta
             };
-            return state.batches.iter().find(is_it).copied().or(Some(Batch::default()));
+            return state.batches.iter().find(is_it).copied().or_else(|| Some(Batch::default()));
         }
         state.newest = if state.newest == 4 { 0 } else { state.newest + 1 };
         state.batches[usize::from(state.newest)] = batch;

@@ -128,6 +128,7 @@ mod reload;
 mod sequence;
 mod snapshot;
 mod snapshots;
+mod stable_offset;
 mod state;
 mod states;
 mod table;

@@ -48,7 +48,7 @@ fn write(states: &mut ProducerStates, batches: &[Batch]) {
     for batch in batches {
         assert_eq!(states.push(&mut append, batch), Ok(Verdict::New));
     }
-    states.commit(append, NOW).unwrap();
+    assert_eq!(states.commit(append, NOW), Ok(()));
     while states.next_completed().is_some() {
         states.confirm_completed();
     }

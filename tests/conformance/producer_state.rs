@@ -6,8 +6,8 @@ use crate::runner::{Outcome, Subject};
 use crate::value::error_code;
 use kafka_coordination::producer::{
     EpochBump, Guard, Origin, ProducerConfig, ProducerEntry, ProducerStates, ReloadFrom, Snapshot,
-    TransactionVersion, Verdict, Verify, decrement, deleted_snapshot_file_name, follows, increment,
-    snapshot_file_name, snapshot_offset,
+    TransactionVersion, Verdict, Verification, VerificationError, Verify, decrement,
+    deleted_snapshot_file_name, follows, increment, snapshot_file_name, snapshot_offset,
 };
 use kafka_coordination::{ErrorCode, Timestamp};
 use serde_json::{Map, Value, json};
@@ -88,13 +88,13 @@ impl Replay {
             "clear_verification" => self.states.clear_verification(step.integer("producer_id")?),
             "verification_guard" => {
                 let pending = self.states.verification(step.integer("producer_id")?);
-                let guard = pending.map(|pending| pending.guard());
+                let guard = pending.map(Verification::guard);
                 self.same_guard(expect.integer("guard")?, guard)?;
             }
             "verify_guard" => {
-                let guard = self.guard(step.integer("guard")?)?;
+                let guard = self.guard(step.integer("guard")?);
                 let pending = self.states.verification(step.integer("producer_id")?);
-                let accepts = guard.is_some() && pending.map(|it| it.guard()) == guard;
+                let accepts = guard.is_some() && pending.map(Verification::guard) == guard;
                 same("result", &expect.boolean("result")?, &accepts)?;
             }
             "has_ongoing_transaction" => {
@@ -204,7 +204,7 @@ impl Replay {
             origin => return Err(format!("unknown origin {origin:?}")),
         };
         let guard = step.find("guard").map_or(Ok(0), integer)?;
-        let mut append = self.states.begin(origin).with_guard(self.guard(guard)?);
+        let mut append = self.states.begin(origin).with_guard(self.guard(guard));
         let version = step.find("transaction_version").map_or(Ok(-1), integer::<i16>)?;
         if let Ok(version) = u8::try_from(version) {
             append = append.with_transaction_version(TransactionVersion::new(version));
@@ -282,9 +282,10 @@ impl Replay {
     }
 
     fn start_verification(&mut self, step: &Fields<'_>, expect: &Fields<'_>) -> Result<(), String> {
-        let bump = match step.boolean("supports_epoch_bump")? {
-            true => EpochBump::Supported,
-            false => EpochBump::Unsupported,
+        let bump = if step.boolean("supports_epoch_bump")? {
+            EpochBump::Supported
+        } else {
+            EpochBump::Unsupported
         };
         let started = self.states.start_verification(
             step.integer("producer_id")?,
@@ -296,7 +297,7 @@ impl Replay {
         expect.find("reason");
         let expected =
             expect.find("error").and_then(Value::as_str).map_or(Ok(ErrorCode::None), error_code)?;
-        let refusal = started.as_ref().map_or_else(|error| error.code(), |_| ErrorCode::None);
+        let refusal = started.as_ref().map_or_else(VerificationError::code, |_| ErrorCode::None);
         same("error", &expected, &refusal)?;
         match started {
             Ok(guard) => self.same_guard(expect.integer("guard")?, guard),
@@ -305,12 +306,10 @@ impl Replay {
     }
 
     /// The guard of that number; a number that no guard had is that of a foreign one.
-    fn guard(&self, number: u64) -> Result<Option<Guard>, String> {
-        let Some(number) = NonZeroU64::new(number) else {
-            return Ok(None);
-        };
+    fn guard(&self, number: u64) -> Option<Guard> {
+        let number = NonZeroU64::new(number)?;
         let known = self.guards.get(&number.get()).copied();
-        Ok(Some(known.unwrap_or(Guard::new(number.saturating_add(1 << 40)))))
+        known.or_else(|| Some(Guard::new(number.saturating_add(1 << 40))))
     }
 
     /// Fails if `guard` is not that of the number; learns of new ones.

@@ -94,13 +94,11 @@ impl Driver {
                 let producer = batches.first().map_or(0, |choice| choice.producer);
                 let guard = self.guard(*guard, producer);
                 let terms = Terms { origin: *origin, guard, version: 0 };
-                self.append(terms, *fate, batches, |oracle, choice, now| data(oracle, choice, now))
+                self.append(terms, *fate, batches, data)
             }
             Operation::Marker { origin, choice, version, fate } => {
                 let terms = Terms { origin: *origin, guard: None, version: *version };
-                self.append(terms, *fate, &[*choice], |oracle, choice, now| {
-                    marker(oracle, choice, now)
-                })
+                self.append(terms, *fate, &[*choice], marker)
             }
             Operation::Verify { producer, epoch, sequence, bump } => {
                 let epoch = self.epoch(*producer, *epoch);

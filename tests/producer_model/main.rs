@@ -8,7 +8,8 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test may panic, and its numbers are small"
+    clippy::std_instead_of_alloc,
+    reason = "a test has the standard library, and may fail by panicking"
 )]
 
 mod driver;

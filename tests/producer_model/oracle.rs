@@ -243,7 +243,7 @@ impl Oracle {
                         return Err(ErrorCode::InvalidTxnState);
                     }
                 }
-                if is_client && !self.is_in_order(known, pending, epoch, base_sequence) {
+                if is_client && !Self::is_in_order(known, pending, epoch, base_sequence) {
                     return Err(ErrorCode::OutOfOrderSequenceNumber);
                 }
                 if open.is_some() && (!is_transactional || epoch > current) {
@@ -269,7 +269,6 @@ impl Oracle {
     }
 
     fn is_in_order(
-        &self,
         known: Option<&Known>,
         pending: Option<&Pending>,
         epoch: i16,

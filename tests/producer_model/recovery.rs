@@ -156,16 +156,15 @@ fn rebuild(
     while let Some(step) = rebuild.next_step(states) {
         match step {
             RebuildStep::Delete(offsets) => files.retain(|offset, _| !offsets.contains(offset)),
-            RebuildStep::Load(offset) => match Snapshot::parse(&files[&offset]) {
-                Ok(snapshot) => {
+            RebuildStep::Load(offset) => {
+                if let Ok(snapshot) = Snapshot::parse(&files[&offset]) {
                     states.load_snapshot(offset, snapshot.iter(), now).unwrap();
                     loaded = offset;
-                }
-                Err(_) => {
+                } else {
                     states.forget_snapshot(offset);
                     files.remove(&offset);
                 }
-            },
+            }
             RebuildStep::Write(offset) => {
                 let mut bytes = Vec::new();
                 states.encode_snapshot(&mut bytes);
