@@ -9,6 +9,7 @@
 //! | module | decides | Kafka's classes |
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
+//! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
 #![cfg_attr(
     feature = "wire",
@@ -20,18 +21,20 @@
 //! 1. **Ask**: `&self`, a value comes back.
 //! 2. **Decide, then commit**: where the host does I/O between a decision and its effect. The
 //!    decision is an owned value that borrows nothing; dropping it is a clean abort. A fetch is
-//!    begun, the host reads its logs, the fetch is finished: see [`fetch`].
+//!    begun, the host reads its logs, the fetch is finished: see [`fetch`]. An append is begun, the
+//!    host writes its log, the append is committed: see [`producer`].
 //!
 //! Under the machines stand their kernels, functions of plain values for hosts that keep state
-//! elsewhere ([`fetch::inclusion`], [`fetch::retention`]), and a machine's whole state can leave and
-//! enter ([`fetch::FetchCache::export`], [`fetch::FetchCache::import`]).
+//! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`]), and a machine's whole
+//! state can leave and enter ([`fetch::FetchCache::export`], [`producer::ProducerStates::export`]).
 //!
 //! No input from a peer, a file or metadata panics, overflows, or takes more memory than it brings
 //! bytes; a call that is rejected changes nothing.
 //!
 //! # Features
 //!
-//! - `std`, on by default: `SystemClock`. Without it the crate needs `alloc` only.
+//! - `std`, on by default: `SystemClock`, and the bytes of producer snapshots. Without it the crate
+//!   needs `alloc` only.
 //! - `wire`: conversions to and from the crate `kafka-protocol`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -42,6 +45,7 @@ extern crate std;
 
 pub mod fetch;
 pub mod metadata;
+pub mod producer;
 #[cfg(feature = "wire")]
 #[cfg_attr(docsrs, doc(cfg(feature = "wire")))]
 pub mod wire;

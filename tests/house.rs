@@ -12,6 +12,10 @@ use kafka_coordination::fetch::{
 use kafka_coordination::metadata::{
     ChangedTopic, ClusterImage, ImageChanges, ImageDelta, ImageError, TopicView,
 };
+use kafka_coordination::producer::{
+    Append, Batch, PartitionState, ProducerConfig, ProducerEntry, ProducerStates, Rebuild,
+    Snapshots, Verification,
+};
 use kafka_coordination::{
     ErrorCode, ManualClock, Monotonic, ParseTopicIdError, Timestamp, TopicId, TopicIdPartition,
     TopicName, TopicPartition, UnknownErrorName,
@@ -177,6 +181,15 @@ const _: () = {
     threads::<PartitionRead>();
     threads::<FetchAnswer>();
     threads::<Slot>();
+    threads::<Append>();
+    threads::<Batch>();
+    threads::<PartitionState>();
+    threads::<ProducerConfig>();
+    threads::<ProducerEntry>();
+    threads::<ProducerStates>();
+    threads::<Rebuild>();
+    threads::<Snapshots>();
+    threads::<Verification>();
 };
 
 #[cfg(feature = "std")]

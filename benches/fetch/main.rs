@@ -15,6 +15,7 @@
 mod cache;
 mod fetcher;
 mod floor;
+#[path = "../support/ratio.rs"]
 mod ratio;
 
 use criterion::Criterion;

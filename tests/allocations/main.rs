@@ -3,6 +3,7 @@
 //! The counter counts what the measuring thread allocates, so that tests may run side by side.
 
 mod fetcher;
+mod producer;
 
 /// How many allocations `work` makes.
 fn allocations(work: impl FnOnce()) -> u64 {

@@ -12,7 +12,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Vectors of the fetcher's side.
-pub(crate) const SUBJECT: Subject = Subject { folder: "fetch_session_handler", replay };
+pub(crate) const SUBJECT: Subject =
+    Subject { folder: "fetch_session_handler", documentation: &[], replay };
 
 const HASH_SEED: u64 = 1;
 

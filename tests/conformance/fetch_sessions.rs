@@ -14,7 +14,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Vectors of the broker's side.
-pub(crate) const SUBJECT: Subject = Subject { folder: "fetch_sessions", replay };
+pub(crate) const SUBJECT: Subject =
+    Subject { folder: "fetch_sessions", documentation: &[], replay };
 
 /// How many seeds are tried until session ids come in the order that a scenario wants.
 const SEEDS: u64 = 10_000;

@@ -17,6 +17,9 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod producer_batches;
+mod producer_snapshot;
+mod producer_state;
 mod runner;
 mod value;
 
@@ -26,7 +29,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The folders that the replayer knows.
-const SUBJECTS: &[&Subject] = &[&fetch_session_handler::SUBJECT, &fetch_sessions::SUBJECT];
+const SUBJECTS: &[&Subject] = &[
+    &fetch_session_handler::SUBJECT,
+    &fetch_sessions::SUBJECT,
+    &producer_snapshot::SUBJECT,
+    &producer_state::SUBJECT,
+];
 
 /// The environment variable that names a second folder of vectors.
 const MORE_VECTORS: &str = "CONFORMANCE_VECTORS";

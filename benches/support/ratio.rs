@@ -36,7 +36,7 @@ pub(crate) fn paired(
 }
 
 /// Whether the program was asked to measure, and `name` passes its filter.
-fn is_measuring(name: &str) -> bool {
+pub(crate) fn is_measuring(name: &str) -> bool {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let mut filters = arguments.iter().filter(|argument| !argument.starts_with('-')).peekable();
     let is_chosen =
@@ -69,7 +69,7 @@ fn nanoseconds(work: &mut impl FnMut(), turns: u32) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(turns)
 }
 
-fn median(rounds: &mut [(f64, f64)], of: impl Fn((f64, f64)) -> f64) -> f64 {
+pub(crate) fn median(rounds: &mut [(f64, f64)], of: impl Fn((f64, f64)) -> f64) -> f64 {
     rounds.sort_by(|one, other| of(*one).total_cmp(&of(*other)));
     of(rounds[rounds.len() / 2])
 }
