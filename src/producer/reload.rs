@@ -215,15 +215,15 @@ impl ProducerStates {
         for saved in entries {
             check(&saved, offset)?;
             let producer_id = saved.producer_id;
-            if table.find(producer_id).is_some() {
-                return Err(LoadError::DuplicateProducer { producer_id });
-            }
             let entry = ProducerEntry::from(&saved);
             if let Some(first_offset) = entry.current_transaction() {
                 ongoing.push(OngoingTransaction { first_offset, producer_id, position: None });
             }
             let heard_of = entry.last_timestamp().min(now);
-            table.insert(producer_id, entry, stamp_of(&self.config, &entry, heard_of));
+            let stamp = stamp_of(&self.config, &entry, heard_of);
+            if !table.insert_absent(producer_id, entry, stamp) {
+                return Err(LoadError::DuplicateProducer { producer_id });
+            }
         }
         ongoing.sort_unstable_by_key(|transaction| transaction.first_offset);
         let pairs = { ongoing.iter() }.zip(ongoing.iter().skip(1));

@@ -88,6 +88,27 @@ impl ProducerTable {
     ///
     /// Slots are 32 bits: 2^32 producers would take 700 GB.
     pub(super) fn insert(&mut self, producer_id: i64, entry: ProducerEntry, stamp: i64) {
+        let hash = self.hasher.hash_one(producer_id);
+        self.insert_hashed(hash, producer_id, entry, stamp);
+    }
+
+    /// Adds a producer, unless it is there; answers whether it was not.
+    pub(super) fn insert_absent(
+        &mut self,
+        producer_id: i64,
+        entry: ProducerEntry,
+        stamp: i64,
+    ) -> bool {
+        let hash = self.hasher.hash_one(producer_id);
+        let is_it = |&slot: &u32| self.ids.get(slot as usize) == Some(&producer_id);
+        let is_absent = self.index.find(hash, is_it).is_none();
+        if is_absent {
+            self.insert_hashed(hash, producer_id, entry, stamp);
+        }
+        is_absent
+    }
+
+    fn insert_hashed(&mut self, hash: u64, producer_id: i64, entry: ProducerEntry, stamp: i64) {
         let slots = self.ids.len();
         if self.index.len() == self.index.capacity() {
             self.grow_index();
@@ -100,7 +121,6 @@ impl ProducerTable {
         self.ids.push(producer_id);
         self.stamps.push(stamp);
         self.entries.push(slots, entry);
-        let hash = self.hasher.hash_one(producer_id);
         let (ids, hasher) = (&self.ids, &self.hasher);
         self.index.insert_unique(hash, as_slot(slots), |&slot| rehash(ids, hasher, slot));
     }
