@@ -1,11 +1,11 @@
 //! Any operations on producer states, with any numbers: nothing panics, what is refused changes nothing, and every state
-//! that is reached can leave and enter.
+//! that is reached can leave and enter, and be saved.
 #![no_main]
 
 use kafka_coordination::Timestamp;
 use kafka_coordination::producer::{
-    Batch, Content, EndMarker, EpochBump, Guard, MarkerKind, Origin, ProducerConfig, ProducerStates,
-    TransactionVersion, Verdict,
+    Batch, Content, EndMarker, EpochBump, Guard, MarkerKind, Origin, ProducerConfig,
+    ProducerStates, Snapshot, TransactionVersion, Verdict,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -73,7 +73,8 @@ fuzz_target!(|bytes: &[u8]| {
         let before = states.export();
         match input.byte() % 12 {
             0..=5 => {
-                let origin = [Origin::Client, Origin::Coordinator, Origin::Replication, Origin::RaftLeader];
+                let origin =
+                    [Origin::Client, Origin::Coordinator, Origin::Replication, Origin::RaftLeader];
                 let head = input.byte();
                 let guard = std::num::NonZeroU64::new(u64::from(head >> 4)).map(Guard::new);
                 let mut append = states.begin(origin[usize::from(head & 3)]).with_guard(guard);
@@ -83,7 +84,8 @@ fuzz_target!(|bytes: &[u8]| {
                 let mut end = states.map_end_offset();
                 for _ in 0..=input.byte() % 4 {
                     let batch = batch(&mut input, end);
-                    if let Ok(Verdict::New | Verdict::NoProducer) = states.push(&mut append, &batch) {
+                    if let Ok(Verdict::New | Verdict::NoProducer) = states.push(&mut append, &batch)
+                    {
                         end = batch.last_offset + 1;
                     }
                 }
@@ -93,7 +95,11 @@ fuzz_target!(|bytes: &[u8]| {
                 }
             }
             6 => {
-                let bump = if input.byte() & 1 == 0 { EpochBump::Supported } else { EpochBump::Unsupported };
+                let bump = if input.byte() & 1 == 0 {
+                    EpochBump::Supported
+                } else {
+                    EpochBump::Unsupported
+                };
                 let (producer, sequence) = (input.number() % 8, input.number() as i32);
                 let (epoch, now) = (input.number() as i16, Timestamp::from_millis(input.number()));
                 let _ = states.start_verification(producer, sequence, epoch, bump, now);
@@ -119,5 +125,8 @@ fuzz_target!(|bytes: &[u8]| {
         let state = states.export();
         let entered = ProducerStates::import(config.clone(), &state).unwrap();
         assert_eq!(entered.export(), state);
+        let mut bytes = Vec::new();
+        states.encode_snapshot(&mut bytes);
+        assert_eq!(Snapshot::parse(&bytes).unwrap().len(), states.producer_count());
     }
 });

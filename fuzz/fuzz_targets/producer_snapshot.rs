@@ -3,9 +3,7 @@
 #![no_main]
 
 use kafka_coordination::Timestamp;
-use kafka_coordination::producer::{
-    ProducerConfig, ProducerStates, Snapshot, encode_snapshot,
-};
+use kafka_coordination::producer::{ProducerConfig, ProducerStates, Snapshot, encode_snapshot};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -189,7 +189,7 @@ impl PartitionState {
         let mut ids = set(self.producers.len());
         for &ProducerState { producer_id, entry, .. } in &self.producers {
             let epoch = entry.epoch();
-            if producer_id < 0 || epoch < -1 || entry.coordinator_epoch() < -1 {
+            if producer_id < 0 || epoch < -1 {
                 return Err(ProducerStateError::Producer { producer_id, epoch });
             }
             if !ids.insert(producer_id) {

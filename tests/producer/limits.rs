@@ -2,8 +2,8 @@
 
 use crate::log::{Fate, Log, data, marker, timed, transactional};
 use kafka_coordination::producer::{
-    AppendError, Batch, EpochBump, MarkerKind, Origin, ProducerConfig, TransactionVersion, Verdict,
-    VerificationError, Verify,
+    AppendError, Batch, EpochBump, MarkerKind, Origin, ProducerConfig, ProducerStates, Snapshot,
+    TransactionVersion, Verdict, VerificationError, Verify,
 };
 use kafka_coordination::{ErrorCode, Timestamp};
 
@@ -103,6 +103,22 @@ fn offsets_that_no_batch_has_are_refused() {
     }
     let longest = Batch { last_offset: i64::from(i32::MAX), ..data(1, 0, 0, 0, 0) };
     assert_eq!(log.client(&longest), ACCEPTED);
+}
+
+/// Found by fuzzing: what a log holds, a snapshot must be able to hold.
+#[test]
+fn a_marker_with_any_coordinator_epoch_can_be_saved_and_loaded() {
+    let mut log = bounded(2);
+    assert_eq!(log.replicated(&marker(1, 0, MarkerKind::Abort, i32::MIN, 0)), ACCEPTED);
+    let mut bytes = Vec::new();
+    log.states.encode_snapshot(&mut bytes);
+    let now = Timestamp::from_millis(0);
+    let entries = Snapshot::parse(&bytes).unwrap().iter();
+    let mut loaded = bounded(2);
+    assert_eq!(loaded.states.load_snapshot(1, entries, now), Ok(0));
+    assert_eq!(loaded.states.producer(1), log.states.producer(1));
+    let config = ProducerConfig::default();
+    assert!(ProducerStates::import(config, &log.states.export()).is_ok());
 }
 
 #[test]

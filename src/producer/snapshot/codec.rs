@@ -153,7 +153,6 @@ fn check(entry: &SnapshotEntry) -> Result<(), SnapshotError> {
         ("last sequence", entry.last_sequence.into(), NO_SEQUENCE.into()),
         ("last offset", entry.last_offset, NO_OFFSET),
         ("offset delta", entry.offset_delta.into(), 0),
-        ("coordinator epoch", entry.coordinator_epoch.into(), -1),
         ("transaction first offset", entry.current_txn_first_offset, NO_OFFSET),
     ];
     for (field, value, least) in fields {
