@@ -38,10 +38,13 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             }
         }
         for percent in [0, 1, 100] {
-            visited(criterion, partitions, percent);
+            // One in a hundred of ten is none.
+            if percent == 0 || partitions * percent >= 100 {
+                visited(criterion, partitions, percent, ComesBack::ByPlace);
+            }
         }
         for percent in [0, 100] {
-            by_key(criterion, partitions, percent);
+            visited(criterion, partitions, percent, ComesBack::ByKey);
         }
         created(criterion, partitions);
         marked(criterion, partitions);
@@ -95,29 +98,43 @@ fn changed(criterion: &mut Criterion, partitions: usize, percent: usize) {
     );
 }
 
+/// How the host names what it has read.
+#[derive(Clone, Copy)]
+enum ComesBack {
+    ByPlace,
+    ByKey,
+}
+
 /// The host visits every partition, and a share of them returns records each time.
-fn visited(criterion: &mut Criterion, partitions: usize, percent: usize) {
-    if partitions * percent < 100 && percent > 0 {
-        return;
-    }
+fn visited(criterion: &mut Criterion, partitions: usize, percent: usize, comes_back: ComesBack) {
     let mut host = Host::new(partitions, ChangeTracking::Off);
     let mut floor = Floor::new(partitions);
     let mut floor_logs = host.logs.clone();
     let step = 100_usize.checked_div(percent).unwrap_or(usize::MAX);
     let (mut floor_watermark, mut watermark) = (0, 0);
-    let name = format!("cache/visited {percent}%/{partitions}");
+    let by_key = match comes_back {
+        ComesBack::ByPlace => "",
+        ComesBack::ByKey => " by key",
+    };
+    let name = format!("cache/visited{by_key} {percent}%/{partitions}");
     paired(
         criterion,
         &name,
         || {
             floor_watermark += 1;
             advance(&mut floor_logs, step, floor_watermark);
-            floor.run(&floor_logs);
+            match comes_back {
+                ComesBack::ByPlace => floor.run(&floor_logs),
+                ComesBack::ByKey => floor.run_by_key(&floor_logs),
+            }
         },
         || {
             watermark += 1;
             advance(&mut host.logs, step, watermark);
-            host.fetch();
+            match comes_back {
+                ComesBack::ByPlace => host.fetch(),
+                ComesBack::ByKey => host.fetch_by_key(),
+            }
         },
     );
 }
@@ -129,30 +146,6 @@ fn advance(logs: &mut [Log], step: usize, watermark: i64) {
     for log in logs.iter_mut().step_by(step) {
         *log = Log { high_watermark: watermark, start_offset: 0, records: 1_000 };
     }
-}
-
-/// As before, and the results come back by topic and partition.
-fn by_key(criterion: &mut Criterion, partitions: usize, percent: usize) {
-    let mut host = Host::new(partitions, ChangeTracking::Off);
-    let mut floor = Floor::new(partitions);
-    let mut floor_logs = host.logs.clone();
-    let step = 100_usize.checked_div(percent).unwrap_or(usize::MAX);
-    let (mut floor_watermark, mut watermark) = (0, 0);
-    let name = format!("cache/visited by key {percent}%/{partitions}");
-    paired(
-        criterion,
-        &name,
-        || {
-            floor_watermark += 1;
-            advance(&mut floor_logs, step, floor_watermark);
-            floor.run_by_key(&floor_logs);
-        },
-        || {
-            watermark += 1;
-            advance(&mut host.logs, step, watermark);
-            host.fetch_by_key();
-        },
-    );
 }
 
 /// A full fetch closes the session and creates the next.
