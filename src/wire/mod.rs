@@ -2,9 +2,10 @@
 //!
 //! [`decode_request`] decodes what a client sent without letting it choose how much memory that
 //! takes; [`fetch`] converts between messages and the inputs and outputs of
-//! [`crate::fetch`]. Records and other byte strings are moved or shared, never copied.
+//! [`crate::fetch`], and [`producer`] between record batches and those of [`crate::producer`]. Records and other byte strings are moved or shared, never copied.
 
 pub mod fetch;
+pub mod producer;
 
 mod decode;
 mod error;
