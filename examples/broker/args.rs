@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::faults::Share;
 use lexopt::prelude::*;
 
 pub(crate) const USAGE: &str = "\
@@ -16,6 +17,8 @@ A Kafka-compatible broker in one process; everything it stores is in memory.
   --stats-json              the same as `stats {json}`
   --answer-71-once          answer one fetch of each client with INVALID_FETCH_SESSION_EPOCH
   --answer-70-once          answer one fetch of each client with FETCH_SESSION_ID_NOT_FOUND
+  --drop-responses SHARE    store so many of the produced batches (0 to 1) and hang up instead of answering (0)
+  --seed N                  draws which answers are dropped (0)
   --self-test               run a scripted client against a broker on a free port, then exit
   --help                    print this
 
@@ -36,6 +39,8 @@ pub(crate) struct Args {
     pub(crate) stats_json: bool,
     pub(crate) answer_71_once: bool,
     pub(crate) answer_70_once: bool,
+    pub(crate) drop_responses: Share,
+    pub(crate) seed: u64,
     pub(crate) self_test: bool,
     pub(crate) help: bool,
 }
@@ -54,6 +59,8 @@ impl Default for Args {
             stats_json: false,
             answer_71_once: false,
             answer_70_once: false,
+            drop_responses: Share::default(),
+            seed: 0,
             self_test: false,
             help: false,
         }
@@ -78,6 +85,10 @@ impl Args {
                 Long("stats-json") => args.stats_json = true,
                 Long("answer-71-once") => args.answer_71_once = true,
                 Long("answer-70-once") => args.answer_70_once = true,
+                Long("drop-responses") => {
+                    args.drop_responses = parser.value()?.parse_with(Share::parse)?;
+                }
+                Long("seed") => args.seed = parser.value()?.parse()?,
                 Long("self-test") => args.self_test = true,
                 Short('h') | Long("help") => args.help = true,
                 other => return Err(other.unexpected()),

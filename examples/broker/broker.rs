@@ -1,15 +1,16 @@
 //! What all connections share: the topics, the fetch sessions, and who waits for what.
 
 use crate::args::Args;
+use crate::faults::Faults;
 use crate::fetch::Waiting;
 use crate::log::Log;
 use crate::random::HostRandom;
 use crate::stats::{Cached, Stats};
 use crate::topics::{Topic, Topics};
-use kafka_coordination::fetch::{
-    CacheConfig, Change, ChangeTracking, ConfigError, FetchCache, Marked,
-};
-use kafka_coordination::{Clock, ErrorCode, Monotonic, SystemClock, TopicId, TopicName};
+use kafka_coordination::fetch::{CacheConfig, Change, ChangeTracking, FetchCache, Marked};
+use kafka_coordination::producer::ProducerConfig;
+use kafka_coordination::{Clock, ErrorCode, Monotonic, SystemClock, Timestamp, TopicId, TopicName};
+use std::error::Error;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +20,10 @@ pub(crate) const NODE_ID: i32 = 1;
 /// The most partitions in all fetch sessions together: about 100 bytes of memory each.
 const MAX_CACHED_PARTITIONS: u64 = 4_000_000;
 
+/// The most producers that are known in a partition. About 200 bytes of memory each; beyond, those are forgotten of which
+/// nothing was heard for the longest time.
+const MAX_PRODUCERS: u32 = 100_000;
+
 /// The state of the broker.
 #[derive(Debug)]
 pub(crate) struct Broker {
@@ -26,16 +31,18 @@ pub(crate) struct Broker {
     pub(crate) cluster_id: String,
     pub(crate) stats: Stats,
     pub(crate) waiting: Waiting,
+    pub(crate) faults: Faults,
     /// Locked for single calls, never while the broker reads or waits.
     pub(crate) cache: Mutex<FetchCache>,
     pub(crate) random: Mutex<HostRandom>,
     topics: Mutex<Topics>,
+    producers: ProducerConfig,
     next_producer_id: AtomicI64,
     clock: SystemClock,
 }
 
 impl Broker {
-    pub(crate) fn new(args: Args) -> Result<Self, ConfigError> {
+    pub(crate) fn new(args: Args) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut random = HostRandom::new();
         // One lock guards the cache, so one shard is enough, and holds exactly as many sessions as asked for.
         let config = CacheConfig::default()
@@ -44,8 +51,12 @@ impl Broker {
             .with_cached_partitions_max(MAX_CACHED_PARTITIONS)
             .with_hash_seed(random.draw())
             .with_change_tracking(ChangeTracking::On);
+        let producers = ProducerConfig::default()
+            .with_hash_seed(random.draw())
+            .with_producers_max(MAX_PRODUCERS)?;
         let cluster_id = format!("{:032x}", random.bits());
         Ok(Self {
+            faults: Faults::new(args.drop_responses, args.seed),
             args,
             cluster_id,
             stats: Stats::default(),
@@ -53,6 +64,7 @@ impl Broker {
             cache: Mutex::new(FetchCache::new(config)),
             random: Mutex::new(random),
             topics: Mutex::default(),
+            producers,
             next_producer_id: AtomicI64::new(0),
             clock: SystemClock::new(),
         })
@@ -61,6 +73,11 @@ impl Broker {
     /// The host's monotonic time.
     pub(crate) fn now(&self) -> Monotonic {
         self.clock.monotonic()
+    }
+
+    /// The host's wall-clock time.
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        self.clock.timestamp()
     }
 
     /// The topics as they are now.
@@ -148,7 +165,7 @@ impl Broker {
     }
 
     fn new_log(&self) -> Arc<Mutex<Log>> {
-        Arc::new(Mutex::new(Log::new(self.args.retention_bytes)))
+        Arc::new(Mutex::new(Log::new(self.args.retention_bytes, self.producers.clone())))
     }
 }
 

@@ -17,6 +17,7 @@ mod api;
 mod args;
 mod batch;
 mod broker;
+mod faults;
 mod fetch;
 mod frame;
 mod log;

@@ -56,6 +56,10 @@ pub(crate) struct Client {
     /// Session errors given to it on purpose.
     pub(crate) given_70: Counter,
     pub(crate) given_71: Counter,
+    /// Batches that it has sent again, and that were answered with the offsets they had.
+    pub(crate) duplicates: Counter,
+    /// Answers to its produce requests that were dropped on purpose.
+    pub(crate) responses_dropped: Counter,
     /// The names and versions of the APIs called.
     apis: Mutex<BTreeMap<&'static str, BTreeSet<i16>>>,
 }
@@ -76,6 +80,8 @@ impl Client {
             "partitions_returned": self.partitions_returned.value(),
             "given_70": self.given_70.value().min(1),
             "given_71": self.given_71.value().min(1),
+            "duplicates": self.duplicates.value(),
+            "responses_dropped": self.responses_dropped.value(),
             "apis": *lock(&self.apis),
         })
     }
@@ -88,6 +94,8 @@ pub(crate) struct Stats {
     pub(crate) partitions_read: Counter,
     pub(crate) partitions_returned: Counter,
     pub(crate) records_appended: Counter,
+    pub(crate) duplicates: Counter,
+    pub(crate) responses_dropped: Counter,
     pub(crate) broken_connections: Counter,
     clients: Mutex<BTreeMap<(String, String), Arc<Client>>>,
 }
@@ -116,13 +124,16 @@ impl Stats {
         let Cached { sessions, partitions, evictions } = cached;
         format!(
             "sessions {sessions}  partitions cached {partitions}  evictions {evictions}  \
-             fetches full {} incremental {} sessionless {} error {}  partitions read {} returned {}",
+             fetches full {} incremental {} sessionless {} error {}  partitions read {} returned {}  \
+             duplicates {}  responses dropped {}",
             self.fetches.full.value(),
             self.fetches.incremental.value(),
             self.fetches.sessionless.value(),
             self.fetches.error.value(),
             self.partitions_read.value(),
             self.partitions_returned.value(),
+            self.duplicates.value(),
+            self.responses_dropped.value(),
         )
     }
 
@@ -141,6 +152,8 @@ impl Stats {
             "partitions_read": self.partitions_read.value(),
             "partitions_returned": self.partitions_returned.value(),
             "records_appended": self.records_appended.value(),
+            "duplicates": self.duplicates.value(),
+            "responses_dropped": self.responses_dropped.value(),
             "broken_connections": self.broken_connections.value(),
             "clients": clients,
         });

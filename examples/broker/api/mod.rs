@@ -26,6 +26,8 @@ pub(crate) enum Answer {
     Reply(Bytes),
     /// The client wants no answer.
     Silence,
+    /// The answer is lost on purpose, and with it the connection.
+    HangUp,
     /// The bytes make no sense, or leave no other way to say that they failed.
     Close,
 }
@@ -84,6 +86,7 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
         // The only way to tell a client that waits for no answer.
         ResponseKind::Produce(response) if silent && produce::has_error(&response) => Answer::Close,
         _ if silent => Answer::Silence,
+        ResponseKind::Produce(_) if produce::loses_response(broker, peer) => Answer::HangUp,
         response => codec::encode(correlation_id, version, &response),
     }
 }
@@ -108,7 +111,7 @@ async fn respond(
         RequestKind::DeleteTopics(request) => topics::delete(broker, version, request).into(),
         RequestKind::CreatePartitions(request) => partitions::answer(broker, request).into(),
         RequestKind::ListOffsets(request) => list_offsets::answer(broker, version, request).into(),
-        RequestKind::Produce(request) => produce::answer(broker, version, request).into(),
+        RequestKind::Produce(request) => produce::answer(broker, peer, version, request).into(),
         RequestKind::Fetch(request) => fetch::answer(broker, peer, version, request).await.into(),
         _ => return None,
     })

@@ -4,6 +4,7 @@ mod burdens;
 mod client;
 mod fetcher;
 mod hostile;
+mod producers;
 mod records;
 mod sessions;
 mod small;
@@ -87,6 +88,8 @@ pub(crate) async fn run() -> Result<bool, Failure> {
     checks.ended("version negotiation", outcome);
     let outcome = records::check(&mut checks, &subject).await;
     checks.ended("producing", outcome);
+    let outcome = producers::check(&mut checks, &subject).await;
+    checks.ended("producing idempotently", outcome);
     let outcome = topics::check(&mut checks, &subject).await;
     checks.ended("changing topics", outcome);
     for version in [BY_NAME, BY_ID] {
