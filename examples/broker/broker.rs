@@ -7,6 +7,7 @@ use crate::log::Log;
 use crate::random::HostRandom;
 use crate::stats::{Cached, Stats};
 use crate::topics::{Topic, Topics};
+use crate::transactions::Coordinator;
 use kafka_coordination::fetch::{CacheConfig, Change, ChangeTracking, FetchCache, Marked};
 use kafka_coordination::producer::ProducerConfig;
 use kafka_coordination::{Clock, ErrorCode, Monotonic, SystemClock, Timestamp, TopicId, TopicName};
@@ -31,6 +32,7 @@ pub(crate) struct Broker {
     pub(crate) cluster_id: String,
     pub(crate) stats: Stats,
     pub(crate) waiting: Waiting,
+    pub(crate) transactions: Coordinator,
     pub(crate) faults: Faults,
     /// Locked for single calls, never while the broker reads or waits.
     pub(crate) cache: Mutex<FetchCache>,
@@ -61,6 +63,7 @@ impl Broker {
             cluster_id,
             stats: Stats::default(),
             waiting: Waiting::default(),
+            transactions: Coordinator::default(),
             cache: Mutex::new(FetchCache::new(config)),
             random: Mutex::new(random),
             topics: Mutex::default(),
@@ -86,8 +89,8 @@ impl Broker {
     }
 
     /// A producer id that no producer has had.
-    pub(crate) fn new_producer_id(&self) -> i64 {
-        self.next_producer_id.fetch_add(1, Ordering::Relaxed)
+    pub(crate) fn new_producer_id(&self) -> Result<i64, ErrorCode> {
+        Ok(self.next_producer_id.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Creates a topic.

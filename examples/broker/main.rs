@@ -26,9 +26,12 @@ mod self_test;
 mod server;
 mod signals;
 mod stats;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod topics;
+mod transactions;
+mod upkeep;
 
 use args::Args;
 use broker::Broker;
@@ -78,6 +81,7 @@ async fn run(args: Args) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     // Signals are heard from before anybody is told that the broker is there.
     let signals = Signals::new()?;
     say(&format!("listening on {}", listener.local_addr()?))?;
+    tokio::spawn(upkeep::run(Arc::clone(&broker)));
     tokio::spawn(server::run(Arc::clone(&broker), listener));
     report(&broker, signals).await?;
     Ok(ExitCode::SUCCESS)

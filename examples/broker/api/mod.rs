@@ -1,9 +1,11 @@
 //! The APIs that the broker serves: which, in which versions, and who answers them.
 
+mod add_partitions;
 mod api_versions;
 mod cluster;
 mod codec;
 mod coordinator;
+mod end_txn;
 mod list_offsets;
 mod metadata;
 mod partitions;
@@ -41,7 +43,7 @@ struct Served {
 }
 
 /// Everything that is served, which is everything that is advertised.
-const SERVED: [Served; 11] = [
+const SERVED: [Served; 13] = [
     served(ApiKey::Produce, "Produce", 3..=13),
     served(ApiKey::Fetch, "Fetch", 4..=18),
     served(ApiKey::ListOffsets, "ListOffsets", 1..=10),
@@ -51,6 +53,8 @@ const SERVED: [Served; 11] = [
     served(ApiKey::CreateTopics, "CreateTopics", 2..=7),
     served(ApiKey::DeleteTopics, "DeleteTopics", 1..=6),
     served(ApiKey::InitProducerId, "InitProducerId", 0..=5),
+    served(ApiKey::AddPartitionsToTxn, "AddPartitionsToTxn", 0..=3),
+    served(ApiKey::EndTxn, "EndTxn", 0..=4),
     served(ApiKey::CreatePartitions, "CreatePartitions", 0..=3),
     served(ApiKey::DescribeCluster, "DescribeCluster", 0..=2),
 ];
@@ -105,8 +109,14 @@ async fn respond(
         RequestKind::DescribeCluster(request) => {
             cluster::answer(broker, peer, version, &request).into()
         }
-        RequestKind::FindCoordinator(request) => coordinator::answer(version, request).into(),
-        RequestKind::InitProducerId(request) => producer_id::answer(broker, &request).into(),
+        RequestKind::FindCoordinator(request) => coordinator::answer(peer, version, request).into(),
+        RequestKind::InitProducerId(request) => {
+            producer_id::answer(broker, version, &request).into()
+        }
+        RequestKind::AddPartitionsToTxn(request) => {
+            add_partitions::answer(broker, version, &request).into()
+        }
+        RequestKind::EndTxn(request) => end_txn::answer(broker, version, &request).into(),
         RequestKind::CreateTopics(request) => topics::create(broker, version, &request).into(),
         RequestKind::DeleteTopics(request) => topics::delete(broker, version, request).into(),
         RequestKind::CreatePartitions(request) => partitions::answer(broker, request).into(),

@@ -1,12 +1,13 @@
 //! `Produce`: appends record batches, and says what has changed to whoever waits for it.
 
 use crate::batch::{Batch, Refusal};
-use crate::broker::{Broker, lock};
+use crate::broker::Broker;
 use crate::log::Appended;
 use crate::server::Peer;
 use crate::topics::{Topic, Topics};
+use crate::transactions::Request;
 use kafka_coordination::fetch::Change;
-use kafka_coordination::producer::Origin;
+use kafka_coordination::wire::producer::BatchHeader;
 use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
@@ -23,13 +24,15 @@ pub(super) fn answer(
     request: ProduceRequest,
 ) -> ProduceResponse {
     let checked = check(&request);
+    let transactional_id = request.transactional_id.as_ref().map(|id| &***id);
+    let about = Request { version, transactional_id };
     let topics = broker.topics();
     let responses = request.topic_data.into_iter().map(|data| {
         let topic = checked.clone().and_then(|()| find(&topics, version, &data));
         let partitions = data.partition_data.into_iter().map(|records| {
             let index = records.index;
             let appended =
-                { topic.clone() }.and_then(|topic| append(broker, peer, topic, version, records));
+                { topic.clone() }.and_then(|topic| append(broker, peer, about, topic, records));
             partition_response(index, appended)
         });
         TopicProduceResponse::default()
@@ -61,9 +64,18 @@ fn check(request: &ProduceRequest) -> Result<(), Refusal> {
     if !(-1..=1).contains(&request.acks) {
         return Err(Refusal::new(ErrorCode::InvalidRequiredAcks, "acks must be 0, 1 or -1"));
     }
-    if request.transactional_id.is_some() {
-        let text = "this broker has no transactions";
+    let batches = request.topic_data.iter().flat_map(|topic| &topic.partition_data);
+    let headers = batches.filter_map(|data| BatchHeader::read(data.records.as_ref()?).ok());
+    let transactional: Vec<_> = headers.filter(BatchHeader::is_transactional).collect();
+    if !transactional.is_empty() && request.transactional_id.is_none() {
+        let text = "transactional batches need a transactional id";
         return Err(Refusal::new(ErrorCode::TransactionalIdAuthorizationFailed, text));
+    }
+    let mut producers = transactional.iter().map(|it| (it.producer_id, it.producer_epoch));
+    let first = producers.next();
+    if producers.any(|producer| Some(producer) != first) {
+        let text = "a request's transactional batches must be of one producer";
+        return Err(Refusal::new(ErrorCode::InvalidProducerIdMapping, text));
     }
     Ok(())
 }
@@ -86,16 +98,17 @@ fn find<'a>(
 fn append(
     broker: &Broker,
     peer: &Peer,
+    request: Request<'_>,
     topic: &Topic,
-    version: i16,
     data: PartitionProduceData,
 ) -> Result<Appended, Refusal> {
     let text = "the topic has no such partition";
     let unknown = Refusal::new(ErrorCode::UnknownTopicOrPartition, text);
     let log = topic.log(data.index).ok_or(unknown)?;
-    let batch = Batch::parse(&data.records.unwrap_or_default(), version)?;
+    let batch = Batch::parse(&data.records.unwrap_or_default(), request.version)?;
     let records = batch.record_count();
-    let appended = lock(log).append(batch, Origin::Client, None, broker.timestamp())?;
+    let partition = (topic.id, data.index);
+    let appended = broker.transactions.append(broker, request, partition, log, batch)?;
     if appended.is_duplicate {
         broker.stats.duplicates.add(1);
         peer.client.duplicates.add(1);

@@ -9,6 +9,8 @@ mod records;
 mod sessions;
 mod small;
 mod topics;
+mod transactional;
+mod transactions;
 mod versions;
 
 use crate::args::Args;
@@ -90,6 +92,8 @@ pub(crate) async fn run() -> Result<bool, Failure> {
     checks.ended("producing", outcome);
     let outcome = producers::check(&mut checks, &subject).await;
     checks.ended("producing idempotently", outcome);
+    let outcome = transactions::check(&mut checks, &subject).await;
+    checks.ended("transactions", outcome);
     let outcome = topics::check(&mut checks, &subject).await;
     checks.ended("changing topics", outcome);
     for version in [BY_NAME, BY_ID] {

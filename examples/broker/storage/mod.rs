@@ -1,0 +1,5 @@
+//! What outlives the process: files below `--data-dir`.
+
+mod journal;
+
+pub(crate) use journal::Journal;
