@@ -2,15 +2,19 @@
 
 use crate::faults::Share;
 use lexopt::prelude::*;
+use std::path::PathBuf;
 
 pub(crate) const USAGE: &str = "\
-A Kafka-compatible broker in one process; everything it stores is in memory.
+A Kafka-compatible broker in one process. What it stores is in memory, and outlives it with --data-dir only.
 
   --listen HOST:PORT        where to listen (127.0.0.1:9092; port 0 takes a free one)
   --topic NAME:PARTITIONS   create this topic at the start; may be repeated
   --auto-create on|off      create topics that clients ask for (on)
   --partitions N            partitions of topics created without a number (1)
   --retention-bytes N       bytes kept of each partition (67108864)
+  --data-dir DIR            keep topics, records, producers and transactions in files there too, and start from them:
+                            what was answered outlives the process, even kill -9
+  --segment-bytes N         bytes of a log's file, after which the next is begun and producers are saved (1048576)
   --sessions N              fetch sessions that the cache holds (1000)
   --connections N           connections served at once (10000)
   --stats                   print a line of counters once a second
@@ -33,6 +37,8 @@ pub(crate) struct Args {
     pub(crate) auto_create: bool,
     pub(crate) partitions: i32,
     pub(crate) retention_bytes: usize,
+    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) segment_bytes: u64,
     pub(crate) sessions: u32,
     pub(crate) connections: usize,
     pub(crate) stats: bool,
@@ -53,6 +59,8 @@ impl Default for Args {
             auto_create: true,
             partitions: 1,
             retention_bytes: 64 << 20,
+            data_dir: None,
+            segment_bytes: 1 << 20,
             sessions: 1_000,
             connections: 10_000,
             stats: false,
@@ -79,6 +87,8 @@ impl Args {
                 Long("auto-create") => args.auto_create = parser.value()?.parse_with(on_or_off)?,
                 Long("partitions") => args.partitions = parser.value()?.parse_with(partitions)?,
                 Long("retention-bytes") => args.retention_bytes = parser.value()?.parse()?,
+                Long("data-dir") => args.data_dir = Some(parser.value()?.into()),
+                Long("segment-bytes") => args.segment_bytes = parser.value()?.parse()?,
                 Long("sessions") => args.sessions = parser.value()?.parse()?,
                 Long("connections") => args.connections = parser.value()?.parse()?,
                 Long("stats") => args.stats = true,

@@ -21,6 +21,7 @@ mod faults;
 mod fetch;
 mod frame;
 mod log;
+mod producer_ids;
 mod random;
 mod self_test;
 mod server;
@@ -35,6 +36,7 @@ mod upkeep;
 
 use args::Args;
 use broker::Broker;
+use kafka_coordination::ErrorCode;
 use signals::{Asked, Signals};
 use std::error::Error;
 use std::io::{self, Write};
@@ -73,8 +75,11 @@ async fn run(args: Args) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     }
     let broker = Arc::new(Broker::new(args)?);
     for (name, partitions) in &broker.args.topics {
-        let created = broker.create_topic(name, *partitions);
-        created.map_err(|error| format!("topic {name}: {error}"))?;
+        match broker.create_topic(name, *partitions) {
+            // From the data directory.
+            Err(ErrorCode::TopicAlreadyExists) if broker.args.data_dir.is_some() => {}
+            created => drop(created.map_err(|error| format!("topic {name}: {error}"))?),
+        }
     }
     let listen = &broker.args.listen;
     let listener = TcpListener::bind(listen).await.map_err(|error| format!("{listen}: {error}"))?;

@@ -1,6 +1,7 @@
 //! Counters, and how they are shown.
 
 use crate::broker::lock;
+use crate::log::Recovered;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,6 +88,36 @@ impl Client {
     }
 }
 
+/// What it took to start from the data directory.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    pub(crate) logs: Counter,
+    /// Batches that no snapshot knew of.
+    pub(crate) batches_replayed: Counter,
+    pub(crate) snapshots_loaded: Counter,
+    /// Bytes at the end of logs that were no whole batch.
+    pub(crate) bytes_cut: Counter,
+}
+
+impl Recovery {
+    /// Counts one log.
+    pub(crate) fn add(&self, recovered: Recovered) {
+        self.logs.add(1);
+        self.batches_replayed.add(recovered.batches_replayed);
+        self.snapshots_loaded.add(recovered.snapshots_loaded);
+        self.bytes_cut.add(recovered.bytes_cut);
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "logs": self.logs.value(),
+            "batches_replayed": self.batches_replayed.value(),
+            "snapshots_loaded": self.snapshots_loaded.value(),
+            "bytes_cut": self.bytes_cut.value(),
+        })
+    }
+}
+
 /// What the whole broker has done.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
@@ -97,6 +128,7 @@ pub(crate) struct Stats {
     pub(crate) duplicates: Counter,
     pub(crate) responses_dropped: Counter,
     pub(crate) broken_connections: Counter,
+    pub(crate) recovery: Recovery,
     clients: Mutex<BTreeMap<(String, String), Arc<Client>>>,
 }
 
@@ -155,6 +187,7 @@ impl Stats {
             "duplicates": self.duplicates.value(),
             "responses_dropped": self.responses_dropped.value(),
             "broken_connections": self.broken_connections.value(),
+            "recovery": self.recovery.json(),
             "clients": clients,
         });
         format!("stats {all}")

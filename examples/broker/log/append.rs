@@ -1,22 +1,23 @@
 //! Appending, and how a broker embeds the producer states.
 //!
-//! 1. [`ProducerStates::begin`] and [`ProducerStates::push`] decide: the batch is new, it was written before, or it must
+//! 1. `begin` and `push` of the [`ProducerStates`] decide: the batch is new, it was written before, or it must
 //!    not be written.
 //! 2. The log writes the batch. If that fails, the append is dropped, and nothing has happened.
-//! 3. [`ProducerStates::commit`] follows. Transactions that the batch has ended are entered into the index, if they were
+//! 3. `commit` follows. Transactions that the batch has ended are entered into the index, if they were
 //!    aborted, and then confirmed.
 //!
 //! All under the log's lock: one log appends one batch after the other.
+//!
+//! [`ProducerStates`]: kafka_coordination::producer::ProducerStates
 
 use super::aborted::Aborted;
 use super::{LEADER_EPOCH, Log, Stored};
 use crate::batch::{Batch, Refusal};
 use bytes::Bytes;
-use kafka_coordination::producer::{
-    EpochBump, Guard, Origin, ProducerStates, TransactionVersion, Verdict,
-};
+use kafka_coordination::producer::{EpochBump, Guard, Origin, TransactionVersion, Verdict};
 use kafka_coordination::wire::producer::BatchHeader;
 use kafka_coordination::{ErrorCode, Timestamp};
+use std::io;
 
 /// What an append did.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,9 @@ impl Log {
         guard: Option<Guard>,
         now: Timestamp,
     ) -> Result<Appended, Refusal> {
+        if self.is_deleted {
+            return Err(Refusal::new(ErrorCode::UnknownTopicOrPartition, "the topic is deleted"));
+        }
         let (header, bytes) = batch.place(self.end, LEADER_EPOCH);
         let batch = header
             .producer_batch(&bytes)
@@ -60,13 +64,14 @@ impl Log {
             Err(error) => return Err(Refusal::of(error.code(), &error)),
         }
 
+        self.write(&bytes).map_err(|error| storage_error(&error))?;
         self.store(&header, bytes);
 
         // The lock is held from the decision on, so the producers are as they were.
         self.producers
             .commit(append, now)
             .map_err(|error| Refusal::of(ErrorCode::UnknownServerError, &error))?;
-        self.complete_transactions();
+        self.complete_transactions().map_err(|error| storage_error(&error))?;
         // There is one replica, and it has the batch.
         self.producers.on_high_watermark(self.end);
 
@@ -74,6 +79,8 @@ impl Log {
         if start_moved {
             self.producers.on_log_start(self.start);
         }
+        // What cannot be deleted or saved now can be later; until then there is more to read after a restart.
+        let _ = self.tidy(start_moved);
         Ok(Appended {
             base_offset: header.base_offset,
             start: self.start,
@@ -82,7 +89,7 @@ impl Log {
         })
     }
 
-    fn store(&mut self, header: &BatchHeader, bytes: Bytes) {
+    pub(super) fn store(&mut self, header: &BatchHeader, bytes: Bytes) {
         let base = self.end;
         self.end = header.last_offset().unwrap_or(base) + 1;
         self.bytes += bytes.len();
@@ -91,13 +98,15 @@ impl Log {
     }
 
     /// Enters into the index what the last batch has ended, so that readers may pass it.
-    fn complete_transactions(&mut self) {
+    pub(super) fn complete_transactions(&mut self) -> io::Result<()> {
         while let Some((completed, last_stable_offset)) = self.producers.next_completed() {
             if let Some(aborted) = Aborted::of(&completed, last_stable_offset) {
+                self.files.as_ref().map_or(Ok(()), |files| files.append_aborted(&aborted))?;
                 self.aborted.push(aborted);
             }
             self.producers.confirm_completed();
         }
+        Ok(())
     }
 
     /// Starts the verification that this batch's transaction may start here (KIP-890); `None` if it has started already.
@@ -119,13 +128,13 @@ impl Log {
         self.producers.abandon_verification(producer_id, guard);
     }
 
-    /// What is known of the producers.
-    pub(crate) fn producers(&self) -> &ProducerStates {
-        &self.producers
-    }
-
     /// Forgets the producers that have reached their age.
     pub(crate) fn expire_producers(&mut self, now: Timestamp) {
         self.producers.expire(now);
     }
+}
+
+/// What clients send again.
+fn storage_error(error: &io::Error) -> Refusal {
+    Refusal::of(ErrorCode::KafkaStorageError, error)
 }

@@ -1,21 +1,36 @@
-//! A partition's log, in memory: whole record batches in the order of their offsets, and what is known of the producers
-//! that wrote them.
+//! A partition's log: whole record batches in the order of their offsets, and what is known of the producers that wrote
+//! them. All of it is in memory; with `--data-dir` it is written to files too, from which it is opened again.
 //!
-//! [`append`] is where the broker asks the crate's machine for producers.
+//! [`append`] is where the broker asks the crate's machine for producers, [`recovery`] where it rebuilds what that knows.
 
 mod aborted;
 mod append;
+mod files;
+mod recovery;
+mod snapshots;
 
 use crate::batch;
 pub(crate) use aborted::Aborted;
 use aborted::AbortedTransactions;
 pub(crate) use append::Appended;
 use bytes::Bytes;
+use files::Files;
 use kafka_coordination::producer::{ProducerConfig, ProducerStates};
+pub(crate) use recovery::Recovered;
 use std::collections::VecDeque;
 
 /// The leader epoch of every partition: there is one broker, and it has led from the start.
 pub(crate) const LEADER_EPOCH: i32 = 0;
+
+/// How logs are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct LogConfig {
+    /// The bytes to keep of a log.
+    pub(crate) retention_bytes: usize,
+    /// The bytes of a segment, the unit in which files are deleted.
+    pub(crate) segment_bytes: u64,
+    pub(crate) producers: ProducerConfig,
+}
 
 /// One partition's records.
 #[derive(Debug)]
@@ -27,6 +42,9 @@ pub(crate) struct Log {
     retention_bytes: usize,
     producers: ProducerStates,
     aborted: AbortedTransactions,
+    files: Option<Files>,
+    batches_since_snapshot: usize,
+    is_deleted: bool,
 }
 
 #[derive(Debug)]
@@ -81,16 +99,26 @@ pub(crate) struct Read {
 pub(crate) struct OutOfRange;
 
 impl Log {
-    pub(crate) fn new(retention_bytes: usize, producers: ProducerConfig) -> Self {
+    /// An empty log, in memory.
+    pub(crate) fn new(config: &LogConfig) -> Self {
         Self {
             start: 0,
             end: 0,
             batches: VecDeque::new(),
             bytes: 0,
-            retention_bytes,
-            producers: ProducerStates::new(producers),
+            retention_bytes: config.retention_bytes,
+            producers: ProducerStates::new(config.producers.clone()),
             aborted: AbortedTransactions::default(),
+            files: None,
+            batches_since_snapshot: 0,
+            is_deleted: false,
         }
+    }
+
+    /// Ends the log: nothing is appended any more.
+    pub(crate) fn delete(&mut self) {
+        self.is_deleted = true;
+        self.files = None;
     }
 
     pub(crate) fn start(&self) -> i64 {

@@ -2,10 +2,12 @@
 
 mod burdens;
 mod client;
+mod crash;
 mod fetcher;
 mod hostile;
 mod producers;
 mod records;
+mod restart;
 mod sessions;
 mod small;
 mod topics;
@@ -100,6 +102,8 @@ pub(crate) async fn run() -> Result<bool, Failure> {
         let outcome = sessions::check(&mut checks, &subject, version).await;
         checks.ended("fetching in sessions", outcome);
     }
+    let outcome = restart::check(&mut checks).await;
+    checks.ended("restarting", outcome);
     let outcome = small::check(&mut checks).await;
     checks.ended("going without", outcome);
     let outcome = burdens::check(&mut checks, &subject).await;

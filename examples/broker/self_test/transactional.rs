@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 #[derive(Debug)]
 pub(super) struct Transactional {
     pub(super) client: Client,
-    transactional_id: TransactionalId,
+    name: TransactionalId,
     pub(super) id: i64,
     pub(super) epoch: i16,
     /// The sequence of the next record.
@@ -24,21 +24,21 @@ impl Transactional {
     /// Connects and is given its producer id and epoch.
     pub(super) async fn init(
         address: SocketAddr,
-        transactional_id: &'static str,
+        name: &'static str,
         timeout_ms: i32,
     ) -> Result<Self, Failure> {
         let mut client = Client::connect(address).await?;
-        let transactional_id = TransactionalId(StrBytes::from_static_str(transactional_id));
+        let name = TransactionalId(StrBytes::from_static_str(name));
         let find = FindCoordinatorRequest::default()
             .with_key_type(1)
-            .with_coordinator_keys(vec![transactional_id.0.clone()]);
+            .with_coordinator_keys(vec![name.0.clone()]);
         let found = client.call(4, &find).await?;
         let port = found.coordinators.first().map(|found| found.port);
         if port != Some(address.port().into()) {
             return Err("the broker does not coordinate transactions".into());
         }
         let request = InitProducerIdRequest::default()
-            .with_transactional_id(Some(transactional_id.clone()))
+            .with_transactional_id(Some(name.clone()))
             .with_transaction_timeout_ms(timeout_ms)
             .with_producer_id((-1).into())
             .with_producer_epoch(-1);
@@ -48,7 +48,7 @@ impl Transactional {
             match response.error_code {
                 0 => {
                     let (id, epoch) = (*response.producer_id, response.producer_epoch);
-                    return Ok(Self { client, transactional_id, id, epoch, sequence: 0 });
+                    return Ok(Self { client, name, id, epoch, sequence: 0 });
                 }
                 51 => {}
                 code => return Err(format!("no producer id: error {code}").into()),
@@ -57,9 +57,15 @@ impl Transactional {
         Err("no end of concurrent transactions".into())
     }
 
+    /// Goes on with another broker.
+    pub(super) async fn reconnect(&mut self, address: SocketAddr) -> Result<(), Failure> {
+        self.client = Client::connect(address).await?;
+        Ok(())
+    }
+
     /// Takes another transactional id for its own.
-    pub(super) fn rename(&mut self, transactional_id: &'static str) {
-        self.transactional_id = TransactionalId(StrBytes::from_static_str(transactional_id));
+    pub(super) fn rename(&mut self, name: &'static str) {
+        self.name = TransactionalId(StrBytes::from_static_str(name));
     }
 
     /// Adds a partition to the transaction; its error code.
@@ -68,7 +74,7 @@ impl Transactional {
             .with_name(topic.name.clone().into())
             .with_partitions(vec![partition]);
         let request = AddPartitionsToTxnRequest::default()
-            .with_v3_and_below_transactional_id(self.transactional_id.clone())
+            .with_v3_and_below_transactional_id(self.name.clone())
             .with_v3_and_below_producer_id(self.id.into())
             .with_v3_and_below_producer_epoch(self.epoch)
             .with_v3_and_below_topics(vec![topic]);
@@ -89,7 +95,7 @@ impl Transactional {
         let writer = Writer { id, epoch, sequence, transactional: true };
         let records = batch_of(writer, &[1, 2], 10)?;
         let request = super::client::produce(topic, partition, records)
-            .with_transactional_id(Some(self.transactional_id.clone()));
+            .with_transactional_id(Some(self.name.clone()));
         let response = self.client.call(11, &request).await?;
         let mut partitions = response.responses.iter().flat_map(|topic| &topic.partition_responses);
         let answer = partitions.next().ok_or("no partition was answered")?;
@@ -114,7 +120,7 @@ impl Transactional {
     /// Ends the transaction; its error code.
     pub(super) async fn end(&mut self, committed: bool) -> Result<i16, Failure> {
         let request = EndTxnRequest::default()
-            .with_transactional_id(self.transactional_id.clone())
+            .with_transactional_id(self.name.clone())
             .with_producer_id(self.id.into())
             .with_producer_epoch(self.epoch)
             .with_committed(committed);

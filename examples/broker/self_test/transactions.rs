@@ -40,7 +40,9 @@ pub(super) async fn committed(subject: &Subject, topic: &Named) -> Result<Fetche
 }
 
 /// The last stable offset, whether there were records, and the aborted transactions.
-pub(super) fn seen(fetched: &Fetched) -> Option<(i64, bool, Option<Vec<(i64, i64)>>)> {
+type Seen = (i64, bool, Option<Vec<(i64, i64)>>);
+
+pub(super) fn seen(fetched: &Fetched) -> Option<Seen> {
     let partition = fetched.partitions.first()?;
     Some((partition.last_stable_offset, partition.size > 0, partition.aborted.clone()))
 }
@@ -83,8 +85,8 @@ async fn commit_and_abort(
     producer.end(true).await?;
     let mut fetcher = Fetcher::connect(subject.address, BY_ID).await?;
     fetcher.isolation_level = 1;
-    let fetched = fetcher.fetch(&[(topic, 0, 0), (topic, 1, 0)]).await?;
-    let stable: Vec<_> = fetched.partitions.iter().map(|it| it.last_stable_offset).collect();
+    let found = fetcher.fetch(&[(topic, 0, 0), (topic, 1, 0)]).await?;
+    let stable: Vec<_> = found.partitions.iter().map(|it| it.last_stable_offset).collect();
     checks.equal(stable, vec![9, 3], "a transaction ends in all its partitions");
     Ok(())
 }
@@ -113,12 +115,12 @@ async fn waking(checks: &mut Checks, subject: &Subject, topic: &Named) -> Result
     fetcher.fetch(&[(topic, 0, 0)]).await?;
     producer.write(topic, 0).await?;
     fetcher.max_wait_ms = i32::MAX;
-    let (fetched, ended) = tokio::join!(timeout(PATIENCE, fetcher.fetch(&[])), async {
+    let (found, ended) = tokio::join!(timeout(PATIENCE, fetcher.fetch(&[])), async {
         sleep(Duration::from_millis(200)).await;
         producer.end(true).await
     });
-    let fetched = fetched.map_err(|_| "the fetch waits for ever")??;
-    let ok = ended? == 0 && fetched.with_records() == [0];
+    let found = found.map_err(|_| "the fetch waits for ever")??;
+    let ok = ended? == 0 && found.with_records() == [0];
     checks.that(ok, "a commit wakes the readers that wait for it");
     Ok(())
 }
