@@ -6,7 +6,6 @@ use crate::log::Appended;
 use crate::server::Peer;
 use crate::topics::{Topic, Topics};
 use crate::transactions::Request;
-use kafka_coordination::fetch::Change;
 use kafka_coordination::wire::producer::BatchHeader;
 use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
@@ -115,10 +114,7 @@ fn append(
         return Ok(appended);
     }
     broker.stats.records_appended.add(records);
-    broker.partition_changed(topic, data.index, Change::HighWatermark);
-    if appended.start_moved {
-        broker.partition_changed(topic, data.index, Change::LogStartOffset);
-    }
+    broker.appended(topic, data.index, appended);
     Ok(appended)
 }
 
