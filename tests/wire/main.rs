@@ -8,6 +8,7 @@
 
 mod filled;
 mod hostile;
+mod record_batches;
 mod requests;
 mod responses;
 mod session;
