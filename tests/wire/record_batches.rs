@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use kafka_coordination::producer::{Batch, Content, EndMarker, MarkerKind};
 use kafka_coordination::wire::producer::{
-    Compression, RecordBatch, RecordBatchError as Error, TimestampType,
+    Compression, RecordBatch, RecordBatchError as Error, TimestampType, encode_marker,
 };
 use kafka_coordination::{ErrorCode, Timestamp};
 use kafka_protocol::records::{
@@ -114,6 +114,17 @@ fn markers_are_read() {
         position: None,
     };
     assert_eq!(read(&bytes(kafka::ABORT)), Ok(abort));
+}
+
+#[test]
+fn markers_are_written_as_kafka_writes_them() {
+    for (hex, leader_epoch) in [(kafka::COMMIT, 7), (kafka::ABORT, -1)] {
+        let Batch { base_offset, producer_id, producer_epoch, content, .. } =
+            read(&bytes(hex)).unwrap();
+        let Content::Marker(marker) = content else { panic!("{content:?}") };
+        let written = encode_marker(base_offset, leader_epoch, producer_id, producer_epoch, marker);
+        assert_eq!(written.as_slice(), bytes(hex));
+    }
 }
 
 #[test]

@@ -10,16 +10,22 @@ pub(super) const HEADER: usize = 61;
 /// Where the field of the length ends. The length counts from here.
 const LENGTH_END: usize = 12;
 
+/// Where the checksum is.
+pub(super) const CHECKSUM: usize = 17;
+
+/// Where the bytes start that the checksum covers: base offset and leader epoch are the broker's.
+pub(super) const CHECKED_FROM: usize = 21;
+
 /// The length of a batch that is a header alone.
-const LEAST_LENGTH: i32 = 49;
+pub(super) const LEAST_LENGTH: i32 = 49;
 
 /// The only format that there is since Kafka 4.0 (KIP-98, KIP-724).
-const MAGIC: i8 = 2;
+pub(super) const MAGIC: i8 = 2;
 
 const COMPRESSION: i16 = 0b111;
 const APPEND_TIME: i16 = 1 << 3;
-const TRANSACTIONAL: i16 = 1 << 4;
-const CONTROL: i16 = 1 << 5;
+pub(super) const TRANSACTIONAL: i16 = 1 << 4;
+pub(super) const CONTROL: i16 = 1 << 5;
 
 /// How the records of a batch are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

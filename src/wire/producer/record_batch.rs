@@ -1,15 +1,9 @@
 //! A record batch in its bytes.
 
-use super::header::{Compression, HEADER};
+use super::header::{CHECKED_FROM, CHECKSUM, Compression, HEADER};
 use super::marker::end_marker;
 use super::{BatchHeader, RecordBatchError, Records};
 use crate::producer::{Batch, Content, EndMarker};
-
-/// Where the checksum is.
-const CHECKSUM: usize = 17;
-
-/// Where the bytes start that the checksum covers: base offset and leader epoch are the broker's.
-const CHECKED_FROM: usize = 21;
 
 /// A record batch of format 2 in its bytes, whose header was read and fits them.
 ///
