@@ -54,6 +54,8 @@ pub struct Rebuild {
     log_start: i64,
     log_end: i64,
     from: ReloadFrom,
+    /// Whether the log is read after what was loaded.
+    replays: bool,
     phase: Phase,
 }
 
@@ -90,7 +92,7 @@ impl ProducerStates {
         segments.dedup();
         let trusts = missing == MissingSnapshots::Trust && self.snapshots().latest().is_none();
         let phase = if trusts { Phase::Trust(0) } else { Phase::Truncate };
-        Rebuild { segments, log_start, log_end, from, phase }
+        Rebuild { segments, log_start, log_end, from, replays: true, phase }
     }
 }
 
@@ -113,10 +115,9 @@ impl Rebuild {
                 }
                 Phase::Truncate => {
                     let was_empty = states.is_empty() && states.map_end_offset() >= self.log_end;
+                    self.replays = !was_empty;
                     let truncation = states.truncate(self.log_start, self.log_end);
-                    self.phase = if was_empty {
-                        Phase::Finish
-                    } else if truncation.must_load {
+                    self.phase = if truncation.must_load {
                         Phase::Load(None)
                     } else {
                         Phase::Replay(0, false)
@@ -137,6 +138,7 @@ impl Rebuild {
                     self.phase = Phase::Load(Some(offset));
                     return Some(RebuildStep::Load(offset));
                 }
+                Phase::Replay(..) if !self.replays => self.phase = Phase::Finish,
                 Phase::Replay(number, is_saved) => {
                     if let Some(step) = self.replay(states, number, is_saved) {
                         return Some(step);

@@ -2,7 +2,8 @@
 //!
 //! [`decode_request`] decodes what a client sent without letting it choose how much memory that
 //! takes; [`fetch`] converts between messages and the inputs and outputs of
-//! [`crate::fetch`], and [`producer`] between record batches and those of [`crate::producer`]. Records and other byte strings are moved or shared, never copied.
+//! [`crate::fetch`], [`producer`] reads record batches for [`crate::producer`]. Records and other byte
+//! strings are moved or shared, never copied.
 
 pub mod fetch;
 pub mod producer;

@@ -1,8 +1,8 @@
 //! The bound on producers, offsets that no log has, and appends that come too late.
 
-use crate::log::{Fate, Log, data, marker, timed, transactional};
+use crate::log::{Fate, Log, data, marker, saved, timed, transactional};
 use kafka_coordination::producer::{
-    AppendError, Batch, EpochBump, MarkerKind, Origin, ProducerConfig, ProducerStates, Snapshot,
+    AppendError, Batch, EpochBump, MarkerKind, Origin, ProducerConfig, ProducerStates,
     TransactionVersion, Verdict, VerificationError, Verify,
 };
 use kafka_coordination::{ErrorCode, Timestamp};
@@ -110,10 +110,8 @@ fn offsets_that_no_batch_has_are_refused() {
 fn a_marker_with_any_coordinator_epoch_can_be_saved_and_loaded() {
     let mut log = bounded(2);
     assert_eq!(log.replicated(&marker(1, 0, MarkerKind::Abort, i32::MIN, 0)), ACCEPTED);
-    let mut bytes = Vec::new();
-    log.states.encode_snapshot(&mut bytes);
     let now = Timestamp::from_millis(0);
-    let entries = Snapshot::parse(&bytes).unwrap().iter();
+    let entries = saved(&log.states);
     let mut loaded = bounded(2);
     assert_eq!(loaded.states.load_snapshot(1, entries, now), Ok(0));
     assert_eq!(loaded.states.producer(1), log.states.producer(1));

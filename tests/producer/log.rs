@@ -2,7 +2,7 @@
 
 use kafka_coordination::producer::{
     Batch, CompletedTransaction, Content, EndMarker, EpochBump, Guard, MarkerKind, Origin,
-    ProducerConfig, ProducerStates, TransactionVersion, Verdict, Window,
+    ProducerConfig, ProducerStates, SnapshotEntry, TransactionVersion, Verdict, Window,
 };
 use kafka_coordination::{ErrorCode, Timestamp};
 
@@ -174,4 +174,20 @@ impl At for Batch {
         let last_offset = offset + (self.last_offset - self.base_offset);
         Self { base_offset: offset, last_offset, ..self }
     }
+}
+
+/// What a snapshot holds of these producers. With the feature `std`, after it was bytes.
+pub(crate) fn saved(states: &ProducerStates) -> Vec<SnapshotEntry> {
+    let entries: Vec<_> =
+        states.producers().map(|(id, entry)| SnapshotEntry::new(id, entry)).collect();
+    #[cfg(feature = "std")]
+    {
+        let mut bytes = Vec::new();
+        states.encode_snapshot(&mut bytes);
+        let parsed = kafka_coordination::producer::Snapshot::parse(&bytes).unwrap();
+        assert!(parsed.iter().eq(entries.iter().copied()));
+        bytes[20] ^= 1;
+        assert!(kafka_coordination::producer::Snapshot::parse(&bytes).is_err());
+    }
+    entries
 }

@@ -117,6 +117,15 @@ fn a_log_that_never_saw_a_producer_is_not_read_again() {
     assert_eq!(steps, [RebuildStep::Write(25)]);
 }
 
+/// What was written when the log was closed is good for the same log, whatever is known of it.
+#[test]
+fn a_log_that_never_saw_a_producer_keeps_the_snapshot_of_its_end() {
+    let mut states = listed(&[10, 25, 30]);
+    states.set_map_end_offset(30);
+    let steps = steps(&mut states, &[0, 10, 20], (0, 25), MissingSnapshots::Scan, &[25]);
+    assert_eq!(steps, [RebuildStep::Delete(vec![30]), RebuildStep::Load(25)]);
+}
+
 #[test]
 fn a_snapshot_that_is_neither_loaded_nor_dropped_is_passed_over() {
     let mut states = listed(&[10]);

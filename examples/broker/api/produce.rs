@@ -6,7 +6,7 @@ use crate::log::Appended;
 use crate::server::Peer;
 use crate::topics::{Topic, Topics};
 use crate::transactions::Request;
-use kafka_coordination::wire::producer::BatchHeader;
+use kafka_coordination::wire::producer::RecordBatch;
 use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
@@ -64,8 +64,11 @@ fn check(request: &ProduceRequest) -> Result<(), Refusal> {
         return Err(Refusal::new(ErrorCode::InvalidRequiredAcks, "acks must be 0, 1 or -1"));
     }
     let batches = request.topic_data.iter().flat_map(|topic| &topic.partition_data);
-    let headers = batches.filter_map(|data| BatchHeader::read(data.records.as_ref()?).ok());
-    let transactional: Vec<_> = headers.filter(BatchHeader::is_transactional).collect();
+    let headers = batches.filter_map(|data| {
+        let (batch, _) = RecordBatch::read_first(data.records.as_ref()?).ok()?;
+        Some(*batch.header())
+    });
+    let transactional: Vec<_> = headers.filter(|header| header.is_transactional).collect();
     if !transactional.is_empty() && request.transactional_id.is_none() {
         let text = "transactional batches need a transactional id";
         return Err(Refusal::new(ErrorCode::TransactionalIdAuthorizationFailed, text));

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use kafka_coordination::producer::{
     EpochBump, Guard, Origin, ProducerStates, TransactionVersion, Verdict,
 };
-use kafka_coordination::wire::producer::BatchHeader;
+use kafka_coordination::wire::producer::{BatchHeader, RecordBatch};
 use kafka_coordination::{ErrorCode, Timestamp};
 use std::io;
 
@@ -43,10 +43,9 @@ impl Log {
         if self.is_deleted {
             return Err(Refusal::new(ErrorCode::UnknownTopicOrPartition, "the topic is deleted"));
         }
-        let (header, bytes) = batch.place(self.end, LEADER_EPOCH);
-        let batch = header
-            .producer_batch(&bytes)
-            .map_err(|error| Refusal::of(ErrorCode::InvalidRecord, &error))?;
+        let bytes = batch.place(self.end, LEADER_EPOCH);
+        let record_batch = RecordBatch::read(&bytes)?;
+        let (header, batch) = (*record_batch.header(), record_batch.producer_batch()?);
 
         // This broker's clients and coordinator are at transaction version 0.
         let append = self.producers.begin(origin).with_guard(guard);
@@ -91,9 +90,9 @@ impl Log {
 
     pub(super) fn store(&mut self, header: &BatchHeader, bytes: Bytes) {
         let base = self.end;
-        self.end = header.last_offset().unwrap_or(base) + 1;
+        self.end = header.last_offset() + 1;
         self.bytes += bytes.len();
-        let max_timestamp = header.max_timestamp;
+        let max_timestamp = header.max_timestamp.as_millis();
         self.batches.push_back(Stored { base, next: self.end, max_timestamp, bytes });
     }
 

@@ -9,7 +9,7 @@ use super::{Log, LogConfig, Stored};
 use bytes::Bytes;
 use kafka_coordination::Timestamp;
 use kafka_coordination::producer::{MissingSnapshots, Origin, RebuildStep, ReloadFrom, Snapshot};
-use kafka_coordination::wire::producer::BatchHeader;
+use kafka_coordination::wire::producer::RecordBatch;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -79,13 +79,12 @@ impl Log {
     /// Takes the batches from the start of a segment that are whole; how many bytes they have.
     fn read_batches(&mut self, segment: &Bytes) -> usize {
         let mut rest = segment.clone();
-        while let Ok(header) = BatchHeader::read(&rest)
-            && header.check(&rest).is_ok()
-            && header.base_offset == self.end
-            && header.last_offset().is_some_and(|last| (self.end..i64::MAX).contains(&last))
+        while let Ok((batch, _)) = RecordBatch::read_first(&rest)
+            && batch.check_checksum().is_ok()
+            && batch.header().base_offset == self.end
         {
-            let batch = rest.split_to(header.size);
-            self.store(&header, batch);
+            let (header, size) = (*batch.header(), batch.bytes().len());
+            self.store(&header, rest.split_to(size));
         }
         segment.len() - rest.len()
     }
@@ -148,7 +147,7 @@ impl Log {
         let last = self.batches.partition_point(|batch| batch.next <= until);
         for number in first..last {
             let Some(Stored { bytes, .. }) = self.batches.get(number) else { break };
-            let batch = BatchHeader::read(bytes).and_then(|header| header.producer_batch(bytes));
+            let batch = RecordBatch::read(bytes).and_then(|batch| batch.producer_batch());
             let batch = batch.map_err(damaged)?;
             let mut append = self.producers.begin(Origin::Replication);
             self.producers.push(&mut append, &batch).map_err(damaged)?;

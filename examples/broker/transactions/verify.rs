@@ -38,7 +38,7 @@ impl Coordinator {
         let now = broker.timestamp();
         let header = batch.header;
         let mut guard = None;
-        if header.is_transactional()
+        if header.is_transactional
             && header.producer_id >= 0
             && let Some(id) = request.transactional_id
         {

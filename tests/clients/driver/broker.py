@@ -30,9 +30,19 @@ class Broker:
     """A running broker on a free port of the loopback address."""
 
     def __init__(self, program, log, *switches):
-        command = [str(program), "--listen", "127.0.0.1:0", "--auto-create", "off", *switches]
-        self._process = Process("the broker", command, log)
+        self._command = [str(program), "--auto-create", "off", *switches]
+        self._log = log
+        self.address = "127.0.0.1:0"
+        self.start()
+
+    def start(self):
+        """Starts the broker, again where it was before."""
+        self._process = Process("the broker", [*self._command, "--listen", self.address], self._log)
         self.address = self._await(r"127\.0\.0\.1:\d+")[0]
+
+    def crash(self):
+        """Kills the broker (SIGKILL)."""
+        self._process.kill()
 
     def stats(self):
         """The counters as they are now."""

@@ -7,8 +7,9 @@ from process import Process
 
 Record = namedtuple("Record", "topic partition offset value")
 
-# A command takes the polls it was given at the very most, and each poll a few milliseconds.
-COMMAND_SECONDS = 60
+# A command takes the polls it was given at the very most, and each poll a few milliseconds; or the records that it was
+# given, and what a client waits before it sends them again.
+COMMAND_SECONDS = 120
 
 
 class Failed(Exception):

@@ -19,7 +19,7 @@ class Process:
     def __init__(self, name, command, log, directory=None):
         self.name = name
         self._log = log
-        with log.open("wb") as errors:
+        with log.open("ab") as errors:
             self._child = subprocess.Popen(
                 command,
                 cwd=directory,

@@ -19,24 +19,34 @@ import (
 const (
 	pollTimeout    = 5 * time.Millisecond
 	fetchWait      = 20 * time.Millisecond
-	commandTimeout = 30 * time.Second
+	commandTimeout = 120 * time.Second
 )
 
 type client struct {
 	broker   string
 	consumer *kgo.Client
 	assigned map[string]int32
+	producer *kgo.Client
+	failure  chan error // of the open producer, the first one only
 }
 
 func newClient(broker string) (*client, error) {
+	c := &client{broker: broker}
+	return c, c.consume(kgo.ReadUncommitted())
+}
+
+// Starts over with a consumer of that isolation level, to which nothing is assigned.
+func (c *client) consume(isolation kgo.IsolationLevel) error {
 	consumer, err := kgo.NewClient(
-		kgo.SeedBrokers(broker),
+		kgo.SeedBrokers(c.broker),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxWait(fetchWait),
+		kgo.FetchIsolationLevel(isolation),
 		kgo.MetadataMinAge(100*time.Millisecond),
 		kgo.MetadataMaxAge(time.Second),
 	)
-	return &client{broker: broker, consumer: consumer, assigned: map[string]int32{}}, err
+	c.consumer, c.assigned = consumer, map[string]int32{}
+	return err
 }
 
 func (c *client) obey(words []string) error {
@@ -55,6 +65,25 @@ func (c *client) obey(words []string) error {
 		return c.recreated(words[1], number(words[2]))
 	case "poll":
 		return c.poll(number(words[1]), number(words[2]))
+	case "committed":
+		c.closeConsumer()
+		return c.consume(kgo.ReadCommitted())
+	case "open":
+		return c.open(words[1])
+	case "send":
+		c.send(words[1], number(words[2]), number(words[3]), number(words[4]), words[5])
+		return nil
+	case "flush":
+		return c.flush(ctx)
+	case "begin":
+		return c.producer.BeginTransaction()
+	case "commit":
+		if err := c.flush(ctx); err != nil {
+			return err
+		}
+		return c.producer.EndTransaction(ctx, kgo.TryCommit)
+	case "abort":
+		return c.abort(ctx)
 	}
 	return fmt.Errorf("unknown command %s", words[0])
 }
@@ -103,6 +132,70 @@ func (c *client) produce(ctx context.Context, topic string, partitions, from, co
 		records = append(records, &kgo.Record{Topic: topic, Partition: int32(i % partitions), Value: value})
 	}
 	return producer.ProduceSync(ctx, records...).FirstErr()
+}
+
+func (c *client) open(transactionalID string) error {
+	c.closeProducer()
+	options := []kgo.Opt{
+		kgo.SeedBrokers(c.broker),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		kgo.ProducerBatchMaxBytes(4096),
+		kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }),
+	}
+	if transactionalID != "-" {
+		options = append(options, kgo.TransactionalID(transactionalID))
+	}
+	producer, err := kgo.NewClient(options...)
+	c.producer, c.failure = producer, make(chan error, 1)
+	if err != nil || transactionalID == "-" {
+		return err
+	}
+	// The producer asks for its id with the first transaction; asking now fences others now.
+	_, _, err = producer.ProducerID(context.Background())
+	return err
+}
+
+func (c *client) send(topic string, partitions, from, count int, label string) {
+	failure := c.failure
+	for i := from; i < from+count; i++ {
+		value := []byte(label + "-" + strconv.Itoa(i))
+		record := &kgo.Record{Topic: topic, Partition: int32(i % partitions), Value: value}
+		c.producer.Produce(context.Background(), record, func(_ *kgo.Record, err error) {
+			if err != nil {
+				select {
+				case failure <- err:
+				default:
+				}
+			}
+		})
+	}
+}
+
+func (c *client) flush(ctx context.Context) error {
+	if err := c.producer.Flush(ctx); err != nil {
+		return err
+	}
+	select {
+	case err := <-c.failure:
+		return err
+	default:
+		return nil
+	}
+}
+
+func (c *client) abort(ctx context.Context) error {
+	if err := c.producer.AbortBufferedRecords(ctx); err != nil {
+		return err
+	}
+	return c.producer.EndTransaction(ctx, kgo.TryAbort)
+}
+
+func (c *client) closeProducer() {
+	if c.producer != nil {
+		c.producer.Close()
+		c.producer = nil
+	}
 }
 
 func (c *client) assign(topics []string) error {
@@ -162,7 +255,7 @@ func (c *client) poll(polls, enough int) error {
 
 // Closing cuts off a fetch in flight, and with it the connection that would carry the session's close; so first let the
 // last fetch come back.
-func (c *client) close() {
+func (c *client) closeConsumer() {
 	for topic := range c.assigned {
 		c.consumer.PauseFetchTopics(topic)
 	}
@@ -192,5 +285,6 @@ func main() {
 			fmt.Println("done")
 		}
 	}
-	c.close()
+	c.closeProducer()
+	c.closeConsumer()
 }

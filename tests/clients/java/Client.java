@@ -6,11 +6,13 @@ import java.io.InputStreamReader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -26,16 +28,23 @@ public final class Client {
     private static final Duration POLL = Duration.ofMillis(5);
 
     private final String broker;
-    private final KafkaConsumer<String, String> consumer;
+    private KafkaConsumer<String, String> consumer;
     private Set<TopicPartition> assigned = Set.of();
+    private KafkaProducer<String, String> producer;
+    private final AtomicReference<Exception> failure = new AtomicReference<>();
 
     private Client(String broker) {
         this.broker = broker;
-        this.consumer = new KafkaConsumer<>(Map.of(
+        this.consumer = consumer("read_uncommitted");
+    }
+
+    private KafkaConsumer<String, String> consumer(String isolation) {
+        return new KafkaConsumer<>(Map.of(
             "bootstrap.servers", broker,
             "auto.offset.reset", "earliest",
             "enable.auto.commit", false,
             "fetch.max.wait.ms", 20,
+            "isolation.level", isolation,
             "metadata.max.age.ms", 1000),
             new StringDeserializer(), new StringDeserializer());
     }
@@ -49,6 +58,21 @@ public final class Client {
             case "assign" -> assign(Arrays.copyOfRange(words, 1, words.length));
             case "recreated" -> { } // The consumer learns the new id with its metadata and resets its offsets itself.
             case "poll" -> poll(Integer.parseInt(words[1]), Integer.parseInt(words[2]));
+            case "committed" -> {
+                consumer.close();
+                assigned = Set.of();
+                consumer = consumer("read_committed");
+            }
+            case "open" -> open(words[1]);
+            case "send" -> send(words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
+                Integer.parseInt(words[4]), words[5]);
+            case "flush" -> flush();
+            case "begin" -> producer.beginTransaction();
+            case "commit" -> {
+                flush();
+                producer.commitTransaction();
+            }
+            case "abort" -> producer.abortTransaction();
             default -> throw new IllegalArgumentException("unknown command " + words[0]);
         }
     }
@@ -76,6 +100,46 @@ public final class Client {
         }
         for (Future<RecordMetadata> acknowledged : sent) {
             acknowledged.get();
+        }
+    }
+
+    private void open(String transactionalId) {
+        closeProducer();
+        failure.set(null);
+        Map<String, Object> settings = new HashMap<>(Map.of(
+            "bootstrap.servers", broker,
+            "enable.idempotence", true,
+            "max.in.flight.requests.per.connection", 5,
+            "batch.size", 4096,
+            "reconnect.backoff.max.ms", 200));
+        if (!transactionalId.equals("-")) {
+            settings.put("transactional.id", transactionalId);
+        }
+        producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer());
+        if (!transactionalId.equals("-")) {
+            producer.initTransactions();
+        }
+    }
+
+    private void send(String topic, int partitions, int from, int count, String label) {
+        for (int i = from; i < from + count; i++) {
+            producer.send(new ProducerRecord<>(topic, i % partitions, null, label + "-" + i),
+                (sent, error) -> failure.compareAndSet(null, error));
+        }
+    }
+
+    private void flush() throws Exception {
+        producer.flush();
+        Exception error = failure.getAndSet(null);
+        if (error != null) {
+            throw error;
+        }
+    }
+
+    private void closeProducer() {
+        if (producer != null) {
+            producer.close(Duration.ofSeconds(10));
+            producer = null;
         }
     }
 
@@ -116,6 +180,7 @@ public final class Client {
                 System.out.println("failed " + error);
             }
         }
+        client.closeProducer();
         client.consumer.close();
     }
 }

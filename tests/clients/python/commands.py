@@ -13,6 +13,7 @@ def obey(client):
             print("done", flush=True)
         except Exception as error:  # Whatever a client raises is the driver's to judge.
             print("failed", repr(error).replace("\n", " "), flush=True)
+    client.close_producer()
     client.close()
 
 
@@ -22,9 +23,10 @@ def _obey(client, words):
             client.create(topic, int(partitions))
         case ["delete", topic]:
             client.delete(topic)
-        case ["produce", topic, partitions, start, count, label]:
+        case ["produce" | "send" as how, topic, partitions, start, count, label]:
             numbers = range(int(start), int(start) + int(count))
-            client.produce(topic, ((i % int(partitions), f"{label}-{i}".encode()) for i in numbers))
+            values = ((i % int(partitions), f"{label}-{i}".encode()) for i in numbers)
+            getattr(client, how)(topic, values)
         case ["assign", *topics]:
             pairs = (topic.rsplit(":", 1) for topic in topics)
             client.assign({(topic, p) for topic, partitions in pairs for p in range(int(partitions))})
@@ -32,6 +34,11 @@ def _obey(client, words):
             client.recreated(topic)
         case ["poll", polls, enough]:
             _poll(client, int(polls), int(enough))
+        case ["open", transactional_id]:
+            client.close_producer()
+            client.open(None if transactional_id == "-" else transactional_id)
+        case ["flush" | "begin" | "commit" | "abort" | "committed" as what]:
+            getattr(client, what)()
         case _:
             raise ValueError(f"unknown command {words}")
 

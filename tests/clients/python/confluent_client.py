@@ -11,6 +11,11 @@ import commands
 class Client:
     def __init__(self, broker):
         self._broker = {"bootstrap.servers": broker}
+        self._producer = None
+        self._failures = []
+        self._consume("read_uncommitted")
+
+    def _consume(self, isolation):
         self._consumer = Consumer({
             **self._broker,
             "group.id": "unused",  # The client insists on a name, though nothing joins a group.
@@ -19,6 +24,7 @@ class Client:
             "fetch.wait.max.ms": 20,
             "topic.metadata.refresh.interval.ms": 1000,
             "topic.metadata.propagation.max.ms": 1000,
+            "isolation.level": isolation,
         })
         self._assigned = set()
 
@@ -44,6 +50,58 @@ class Client:
             )
         if producer.flush(30) or failures:
             raise KafkaException(f"not delivered: {failures[:1]}")
+
+    def open(self, transactional_id):
+        settings = {
+            **self._broker,
+            "enable.idempotence": True,
+            "max.in.flight.requests.per.connection": 5,
+            "batch.size": 4096,
+            "linger.ms": 0,
+            "reconnect.backoff.max.ms": 200,
+        }
+        if transactional_id is not None:
+            settings["transactional.id"] = transactional_id
+        self._producer = Producer(settings)
+        self._failures = []
+        if transactional_id is not None:
+            self._producer.init_transactions(30)
+
+    def send(self, topic, values):
+        failures = self._failures
+        for partition, value in values:
+            record = {"topic": topic, "partition": partition, "value": value}
+            record["on_delivery"] = lambda error, _: error and failures.append(error)
+            while True:
+                try:
+                    self._producer.produce(**record)
+                    break
+                except BufferError:  # The queue is full.
+                    self._producer.poll(0.1)
+
+    def flush(self):
+        if left := self._producer.flush(100):
+            raise KafkaException(f"{left} records are not delivered")
+        if self._failures:
+            raise KafkaException(f"not delivered: {self._failures[0]}")
+
+    def begin(self):
+        self._producer.begin_transaction()
+
+    def commit(self):
+        self.flush()
+        self._producer.commit_transaction(30)
+
+    def abort(self):
+        self._producer.abort_transaction(30)
+
+    def close_producer(self):
+        self._producer = None
+
+    def committed(self):
+        self._consumer.close()
+        self._assigned = set()
+        self._consume("read_committed")
 
     def assign(self, partitions):
         added, removed = partitions - self._assigned, self._assigned - partitions

@@ -11,11 +11,17 @@ import commands
 class Client:
     def __init__(self, broker):
         self._broker = broker
+        self._producer = None
+        self._failures = []
+        self._consume("read_uncommitted")
+
+    def _consume(self, isolation):
         self._consumer = KafkaConsumer(
-            bootstrap_servers=broker,
+            bootstrap_servers=self._broker,
             auto_offset_reset="earliest",
             fetch_max_wait_ms=20,
             metadata_max_age_ms=1000,
+            isolation_level=isolation,
         )
 
     def create(self, topic, partitions):
@@ -35,6 +41,47 @@ class Client:
                 acknowledged.get(timeout=30)
         finally:
             producer.close(timeout=10)
+
+    def open(self, transactional_id):
+        self._producer = KafkaProducer(
+            bootstrap_servers=self._broker,
+            enable_idempotence=True,
+            transactional_id=transactional_id,
+            max_in_flight_requests_per_connection=5,
+            batch_size=4096,
+            reconnect_backoff_max_ms=200,
+        )
+        self._failures = []
+        if transactional_id is not None:
+            self._producer.init_transactions()
+
+    def send(self, topic, values):
+        for partition, value in values:
+            self._producer.send(topic, partition=partition, value=value).add_errback(self._failures.append)
+
+    def flush(self):
+        self._producer.flush(timeout=100)
+        if self._failures:
+            raise self._failures[0]
+
+    def begin(self):
+        self._producer.begin_transaction()
+
+    def commit(self):
+        self.flush()
+        self._producer.commit_transaction()
+
+    def abort(self):
+        self._producer.abort_transaction()
+
+    def close_producer(self):
+        if self._producer is not None:
+            self._producer.close(timeout=10)
+            self._producer = None
+
+    def committed(self):
+        self._consumer.close()
+        self._consume("read_committed")
 
     def assign(self, partitions):
         wanted = {TopicPartition(topic, p) for topic, p in partitions}
