@@ -8,6 +8,8 @@ mod append;
 mod files;
 mod recovery;
 mod snapshots;
+#[cfg(test)]
+mod tests;
 
 use crate::batch;
 pub(crate) use aborted::Aborted;

@@ -8,6 +8,8 @@
 //! all transactional ids, and its coordinator epoch never changes.
 
 mod record;
+#[cfg(test)]
+mod tests;
 mod transaction;
 mod verify;
 
