@@ -7,6 +7,7 @@ mod aborted;
 mod append;
 mod files;
 mod recovery;
+mod reload;
 mod snapshots;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! A scripted client that checks the broker over TCP, down to the bytes.
 
 mod burdens;
-mod client;
-mod crash;
+pub(crate) mod client;
+pub(crate) mod crash;
 mod fetcher;
 mod hostile;
 mod hostile_transactions;

@@ -1,6 +1,6 @@
 //! The transaction index against a look at every entry.
 
-use super::aborted::{Aborted, AbortedTransactions};
+use crate::log::aborted::{Aborted, AbortedTransactions};
 
 fn entry(first_offset: i64, last_offset: i64, last_stable_offset: i64) -> Aborted {
     Aborted { producer_id: first_offset, first_offset, last_offset, last_stable_offset }
