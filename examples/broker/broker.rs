@@ -1,16 +1,20 @@
 //! What all connections share: the topics, the fetch sessions, and who waits for what.
 
 use crate::args::Args;
+use crate::faults::Faults;
 use crate::fetch::Waiting;
-use crate::log::Log;
+use crate::log::{Log, LogConfig};
+use crate::producer_ids::ProducerIds;
 use crate::random::HostRandom;
 use crate::stats::{Cached, Stats};
+use crate::storage::{Store, StoredTopic};
 use crate::topics::{Topic, Topics};
-use kafka_coordination::fetch::{
-    CacheConfig, Change, ChangeTracking, ConfigError, FetchCache, Marked,
-};
-use kafka_coordination::{Clock, ErrorCode, Monotonic, SystemClock, TopicId, TopicName};
-use std::sync::atomic::{AtomicI64, Ordering};
+use crate::transactions::Coordinator;
+use kafka_coordination::fetch::{CacheConfig, Change, ChangeTracking, FetchCache, Marked};
+use kafka_coordination::producer::ProducerConfig;
+use kafka_coordination::{Clock, ErrorCode, Monotonic, SystemClock, Timestamp, TopicId, TopicName};
+use std::error::Error;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The id of this broker, the only one of its cluster.
@@ -19,6 +23,10 @@ pub(crate) const NODE_ID: i32 = 1;
 /// The most partitions in all fetch sessions together: about 100 bytes of memory each.
 const MAX_CACHED_PARTITIONS: u64 = 4_000_000;
 
+/// The most producers that are known in a partition. About 200 bytes of memory each; beyond, those are forgotten of which
+/// nothing was heard for the longest time.
+const MAX_PRODUCERS: u32 = 100_000;
+
 /// The state of the broker.
 #[derive(Debug)]
 pub(crate) struct Broker {
@@ -26,16 +34,20 @@ pub(crate) struct Broker {
     pub(crate) cluster_id: String,
     pub(crate) stats: Stats,
     pub(crate) waiting: Waiting,
+    pub(crate) transactions: Coordinator,
+    pub(crate) faults: Faults,
     /// Locked for single calls, never while the broker reads or waits.
     pub(crate) cache: Mutex<FetchCache>,
     pub(crate) random: Mutex<HostRandom>,
     topics: Mutex<Topics>,
-    next_producer_id: AtomicI64,
+    logs: LogConfig,
+    producer_ids: ProducerIds,
+    store: Option<Store>,
     clock: SystemClock,
 }
 
 impl Broker {
-    pub(crate) fn new(args: Args) -> Result<Self, ConfigError> {
+    pub(crate) fn new(args: Args) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut random = HostRandom::new();
         // One lock guards the cache, so one shard is enough, and holds exactly as many sessions as asked for.
         let config = CacheConfig::default()
@@ -44,23 +56,52 @@ impl Broker {
             .with_cached_partitions_max(MAX_CACHED_PARTITIONS)
             .with_hash_seed(random.draw())
             .with_change_tracking(ChangeTracking::On);
-        let cluster_id = format!("{:032x}", random.bits());
-        Ok(Self {
+        let producers = ProducerConfig::default()
+            .with_hash_seed(random.draw())
+            .with_producers_max(MAX_PRODUCERS)?;
+        let logs = LogConfig {
+            retention_bytes: args.retention_bytes,
+            segment_bytes: args.segment_bytes,
+            producers,
+        };
+        let (clock, stats) = (SystemClock::new(), Stats::default());
+        let mut cluster_id = format!("{:032x}", random.bits());
+        let (mut topics, mut transactions) = (Topics::default(), Coordinator::default());
+        let directory = args.data_dir.as_ref();
+        let store = directory.map(|it| Store::open(it, cluster_id.clone())).transpose()?;
+        if let Some(store) = &store {
+            cluster_id = store.cluster_id();
+            transactions = store.coordinator()?;
+            topics = store.restore(&logs, &stats.recovery, clock.timestamp())?;
+        }
+        let broker = Self {
+            faults: Faults::new(args.drop_responses, args.seed),
             args,
             cluster_id,
-            stats: Stats::default(),
+            stats,
             waiting: Waiting::default(),
+            transactions,
             cache: Mutex::new(FetchCache::new(config)),
             random: Mutex::new(random),
-            topics: Mutex::default(),
-            next_producer_id: AtomicI64::new(0),
-            clock: SystemClock::new(),
-        })
+            topics: Mutex::new(topics),
+            logs,
+            producer_ids: ProducerIds::new(store.is_some()),
+            store,
+            clock,
+        };
+        // What was decided before a crash happens now.
+        broker.transactions.tend(&broker);
+        Ok(broker)
     }
 
     /// The host's monotonic time.
     pub(crate) fn now(&self) -> Monotonic {
         self.clock.monotonic()
+    }
+
+    /// The host's wall-clock time.
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        self.clock.timestamp()
     }
 
     /// The topics as they are now.
@@ -69,8 +110,9 @@ impl Broker {
     }
 
     /// A producer id that no producer has had.
-    pub(crate) fn new_producer_id(&self) -> i64 {
-        self.next_producer_id.fetch_add(1, Ordering::Relaxed)
+    pub(crate) fn new_producer_id(&self) -> Result<i64, ErrorCode> {
+        let id = self.producer_ids.next(self.store.as_ref());
+        id.map_err(|_| ErrorCode::CoordinatorNotAvailable)
     }
 
     /// Creates a topic.
@@ -93,11 +135,10 @@ impl Broker {
         let topic = {
             let mut topics = lock(&self.topics);
             let count = topics.check_new(name, partitions)?;
-            topics.put(Topic {
-                id,
-                name: TopicName::from(name),
-                logs: (0..count).map(|_| self.new_log()).collect(),
-            })?
+            let topic =
+                Topic { id, name: TopicName::from(name), logs: self.new_logs(id, 0..count)? };
+            self.store(&topic)?;
+            topics.put(topic)?
         };
         self.topic_changed(&topic);
         Ok(topic)
@@ -110,7 +151,8 @@ impl Broker {
             let old = topics.by_name(name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
             let count = topics.check_growth(old, partitions)?;
             let mut topic = Topic::clone(old);
-            topic.logs.resize_with(count, || self.new_log());
+            topic.logs.extend(self.new_logs(topic.id, topic.logs.len()..count)?);
+            self.store(&topic)?;
             topics.put(topic)?
         };
         self.topic_changed(&topic);
@@ -119,7 +161,18 @@ impl Broker {
 
     /// Deletes a topic and its records.
     pub(crate) fn delete_topic(&self, id: TopicId) -> Result<Arc<Topic>, ErrorCode> {
-        let topic = lock(&self.topics).remove(id)?;
+        let topic = {
+            let mut topics = lock(&self.topics);
+            topics.by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
+            let forgotten = self.store.as_ref().map_or(Ok(()), |store| store.forget_topic(id));
+            forgotten.map_err(|_| ErrorCode::KafkaStorageError)?;
+            topics.remove(id)?
+        };
+        topic.logs.iter().for_each(|log| lock(log).delete());
+        if let Some(store) = &self.store {
+            // What is left goes at the next start.
+            let _ = store.delete_logs(id);
+        }
         self.topic_changed(&topic);
         Ok(topic)
     }
@@ -147,8 +200,24 @@ impl Broker {
         }
     }
 
-    fn new_log(&self) -> Arc<Mutex<Log>> {
-        Arc::new(Mutex::new(Log::new(self.args.retention_bytes)))
+    /// The logs of new partitions of a topic.
+    fn new_logs(
+        &self,
+        topic: TopicId,
+        partitions: Range<usize>,
+    ) -> Result<Vec<Arc<Mutex<Log>>>, ErrorCode> {
+        let Some(store) = &self.store else {
+            let log = |_| Arc::new(Mutex::new(Log::new(&self.logs)));
+            return Ok(partitions.map(log).collect());
+        };
+        let logs = store.logs(topic, partitions, &self.logs, self.timestamp(), drop);
+        logs.map_err(|_| ErrorCode::KafkaStorageError)
+    }
+
+    fn store(&self, topic: &Topic) -> Result<(), ErrorCode> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let stored = StoredTopic { name: topic.name.to_string(), partitions: topic.logs.len() };
+        store.put_topic(topic.id, stored).map_err(|_| ErrorCode::KafkaStorageError)
     }
 }
 

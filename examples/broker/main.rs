@@ -17,20 +17,26 @@ mod api;
 mod args;
 mod batch;
 mod broker;
+mod faults;
 mod fetch;
 mod frame;
 mod log;
+mod producer_ids;
 mod random;
 mod self_test;
 mod server;
 mod signals;
 mod stats;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod topics;
+mod transactions;
+mod upkeep;
 
 use args::Args;
 use broker::Broker;
+use kafka_coordination::ErrorCode;
 use signals::{Asked, Signals};
 use std::error::Error;
 use std::io::{self, Write};
@@ -69,14 +75,18 @@ async fn run(args: Args) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     }
     let broker = Arc::new(Broker::new(args)?);
     for (name, partitions) in &broker.args.topics {
-        let created = broker.create_topic(name, *partitions);
-        created.map_err(|error| format!("topic {name}: {error}"))?;
+        match broker.create_topic(name, *partitions) {
+            // From the data directory.
+            Err(ErrorCode::TopicAlreadyExists) if broker.args.data_dir.is_some() => {}
+            created => drop(created.map_err(|error| format!("topic {name}: {error}"))?),
+        }
     }
     let listen = &broker.args.listen;
     let listener = TcpListener::bind(listen).await.map_err(|error| format!("{listen}: {error}"))?;
     // Signals are heard from before anybody is told that the broker is there.
     let signals = Signals::new()?;
     say(&format!("listening on {}", listener.local_addr()?))?;
+    tokio::spawn(upkeep::run(Arc::clone(&broker)));
     tokio::spawn(server::run(Arc::clone(&broker), listener));
     report(&broker, signals).await?;
     Ok(ExitCode::SUCCESS)

@@ -67,6 +67,7 @@ async fn serve(broker: &Broker, mut stream: TcpStream) -> io::Result<()> {
         match answer {
             Answer::Reply(bytes) => timeout(WRITE, stream.write_all(&bytes)).await??,
             Answer::Silence => {}
+            Answer::HangUp => return Ok(()),
             Answer::Close => return Err(io::ErrorKind::InvalidData.into()),
         }
     }

@@ -1,6 +1,7 @@
 //! Counters, and how they are shown.
 
 use crate::broker::lock;
+use crate::log::Recovered;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,6 +57,11 @@ pub(crate) struct Client {
     /// Session errors given to it on purpose.
     pub(crate) given_70: Counter,
     pub(crate) given_71: Counter,
+    pub(crate) records_appended: Counter,
+    /// Batches that it has sent again, and that were answered with the offsets they had.
+    pub(crate) duplicates: Counter,
+    /// Answers to its produce requests that were dropped on purpose.
+    pub(crate) responses_dropped: Counter,
     /// The names and versions of the APIs called.
     apis: Mutex<BTreeMap<&'static str, BTreeSet<i16>>>,
 }
@@ -76,7 +82,40 @@ impl Client {
             "partitions_returned": self.partitions_returned.value(),
             "given_70": self.given_70.value().min(1),
             "given_71": self.given_71.value().min(1),
+            "records_appended": self.records_appended.value(),
+            "duplicates": self.duplicates.value(),
+            "responses_dropped": self.responses_dropped.value(),
             "apis": *lock(&self.apis),
+        })
+    }
+}
+
+/// What it took to start from the data directory.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    pub(crate) logs: Counter,
+    /// Batches that no snapshot knew of.
+    pub(crate) batches_replayed: Counter,
+    pub(crate) snapshots_loaded: Counter,
+    /// Bytes at the end of logs that were no whole batch.
+    pub(crate) bytes_cut: Counter,
+}
+
+impl Recovery {
+    /// Counts one log.
+    pub(crate) fn add(&self, recovered: Recovered) {
+        self.logs.add(1);
+        self.batches_replayed.add(recovered.batches_replayed);
+        self.snapshots_loaded.add(recovered.snapshots_loaded);
+        self.bytes_cut.add(recovered.bytes_cut);
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "logs": self.logs.value(),
+            "batches_replayed": self.batches_replayed.value(),
+            "snapshots_loaded": self.snapshots_loaded.value(),
+            "bytes_cut": self.bytes_cut.value(),
         })
     }
 }
@@ -88,7 +127,10 @@ pub(crate) struct Stats {
     pub(crate) partitions_read: Counter,
     pub(crate) partitions_returned: Counter,
     pub(crate) records_appended: Counter,
+    pub(crate) duplicates: Counter,
+    pub(crate) responses_dropped: Counter,
     pub(crate) broken_connections: Counter,
+    pub(crate) recovery: Recovery,
     clients: Mutex<BTreeMap<(String, String), Arc<Client>>>,
 }
 
@@ -116,13 +158,16 @@ impl Stats {
         let Cached { sessions, partitions, evictions } = cached;
         format!(
             "sessions {sessions}  partitions cached {partitions}  evictions {evictions}  \
-             fetches full {} incremental {} sessionless {} error {}  partitions read {} returned {}",
+             fetches full {} incremental {} sessionless {} error {}  partitions read {} returned {}  \
+             duplicates {}  responses dropped {}",
             self.fetches.full.value(),
             self.fetches.incremental.value(),
             self.fetches.sessionless.value(),
             self.fetches.error.value(),
             self.partitions_read.value(),
             self.partitions_returned.value(),
+            self.duplicates.value(),
+            self.responses_dropped.value(),
         )
     }
 
@@ -141,7 +186,10 @@ impl Stats {
             "partitions_read": self.partitions_read.value(),
             "partitions_returned": self.partitions_returned.value(),
             "records_appended": self.records_appended.value(),
+            "duplicates": self.duplicates.value(),
+            "responses_dropped": self.responses_dropped.value(),
             "broken_connections": self.broken_connections.value(),
+            "recovery": self.recovery.json(),
             "clients": clients,
         });
         format!("stats {all}")

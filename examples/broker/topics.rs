@@ -69,6 +69,11 @@ impl Topics {
         self.stored.get(&id)
     }
 
+    /// All topics with their logs, in no particular order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Topic>> {
+        self.stored.values()
+    }
+
     pub(crate) fn by_name(&self, name: &str) -> Option<&Arc<Topic>> {
         self.by_id(self.view_by_name(name)?.id())
     }

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 /// From which snapshot a state is built again. The older it is, the longer the part of the log that
 /// is read after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[allow(clippy::exhaustive_enums, reason = "the newest, an older one, or by offset")]
+#[allow(clippy::exhaustive_enums, reason = "the newest, an older one, by offset, or none")]
 pub enum ReloadFrom {
     /// The newest, as in Kafka. It holds the newest batch of each producer only: a retry of an older
     /// one is then refused with 45, and an idempotent client writes that batch a second time.
@@ -27,6 +27,9 @@ pub enum ReloadFrom {
     /// The newest of at most this offset, if there is one. With the high watermark no transaction
     /// is taken as replicated whose marker is not.
     AtMost(i64),
+    /// None: the log is read from its start. All windows are full then, as far as the log reaches; a
+    /// producer whose batches are all below the log's start is not known any more.
+    LogStart,
 }
 
 /// What truncating means for the host.
@@ -190,6 +193,7 @@ impl ProducerStates {
             ReloadFrom::Newest => None,
             ReloadFrom::OneBefore => self.snapshots.iter().nth_back(1),
             ReloadFrom::AtMost(offset) => self.snapshots.latest_until(offset),
+            ReloadFrom::LogStart => return None,
         };
         wanted.or(latest)
     }

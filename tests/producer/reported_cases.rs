@@ -232,6 +232,7 @@ fn a_longer_replay_knows_more_retries() {
         let mut states = ProducerStates::new(ProducerConfig::default());
         states.list_snapshots(1..=4);
         assert!(states.truncate(0, 4).must_load);
+        assert_eq!(states.snapshot_to_load(ReloadFrom::LogStart), None);
         assert_eq!(states.snapshot_to_load(from), Some(offset));
         let saved = &snapshots[usize::try_from(offset).unwrap() - 1];
         let now = Timestamp::from_millis(0);

@@ -96,7 +96,7 @@ proptest! {
         operations in operations(80),
         cuts in prop::collection::vec(1_usize..9, 1..20),
         lost in prop::collection::vec(any::<bool>(), 20),
-        from in prop_oneof![Just(ReloadFrom::Newest), Just(ReloadFrom::OneBefore), Just(ReloadFrom::AtMost(4))],
+        from in prop::sample::select(vec![ReloadFrom::Newest, ReloadFrom::OneBefore, ReloadFrom::AtMost(4), ReloadFrom::LogStart]),
     ) {
         let leader = leader(verify, &operations);
         let mut files = BTreeMap::new();

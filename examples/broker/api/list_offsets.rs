@@ -1,7 +1,7 @@
 //! `ListOffsets`: offsets by timestamp, and the ends of the log.
 
 use crate::broker::{Broker, lock};
-use crate::log::{LEADER_EPOCH, Log};
+use crate::log::{Isolation, LEADER_EPOCH, Log};
 use crate::topics::Topics;
 use kafka_coordination::ErrorCode;
 use kafka_protocol::messages::list_offsets_request::ListOffsetsPartition;
@@ -29,13 +29,14 @@ pub(super) fn answer(
     request: ListOffsetsRequest,
 ) -> ListOffsetsResponse {
     let topics = broker.topics();
+    let isolation = Isolation::from(request.isolation_level);
     let mut seen = HashSet::new();
     let answered = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|wanted| {
             // A search takes long enough not to be repeated for a few bytes.
             let is_new = seen.insert((topic.name.clone(), wanted.partition_index));
             let found = if is_new {
-                find(&topics, &topic.name, wanted)
+                find(&topics, &topic.name, wanted, isolation)
             } else {
                 Err(ErrorCode::InvalidRequest)
             };
@@ -72,22 +73,26 @@ fn find(
     topics: &Topics,
     name: &str,
     wanted: &ListOffsetsPartition,
+    isolation: Isolation,
 ) -> Result<(i64, i64), ErrorCode> {
     let log = topics.by_name(name).and_then(|topic| topic.log(wanted.partition_index));
     let log = lock(log.ok_or(ErrorCode::UnknownTopicOrPartition)?);
     if wanted.current_leader_epoch > LEADER_EPOCH {
         return Err(ErrorCode::UnknownLeaderEpoch);
     }
-    by_timestamp(&log, wanted.timestamp)
+    by_timestamp(&log, wanted.timestamp, isolation)
 }
 
-fn by_timestamp(log: &Log, timestamp: i64) -> Result<(i64, i64), ErrorCode> {
-    Ok(match timestamp {
-        LATEST => (-1, log.end()),
-        EARLIEST | EARLIEST_LOCAL => (-1, log.start()),
-        MAX_TIMESTAMP => log.find_max_timestamp().unwrap_or(NOTHING),
-        LATEST_TIERED => NOTHING,
-        0.. => log.find_timestamp(timestamp).unwrap_or(NOTHING),
+fn by_timestamp(log: &Log, timestamp: i64, isolation: Isolation) -> Result<(i64, i64), ErrorCode> {
+    let until = log.readable_until(isolation);
+    let found = match timestamp {
+        LATEST => return Ok((-1, until)),
+        EARLIEST | EARLIEST_LOCAL => return Ok((-1, log.start())),
+        MAX_TIMESTAMP => log.find_max_timestamp(),
+        LATEST_TIERED => None,
+        0.. => log.find_timestamp(timestamp),
         _ => return Err(ErrorCode::UnsupportedVersion),
-    })
+    };
+    // What is not stable yet is not there for a reader of committed records.
+    Ok(found.filter(|(_, offset)| *offset < until).unwrap_or(NOTHING))
 }

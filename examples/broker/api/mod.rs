@@ -1,9 +1,11 @@
 //! The APIs that the broker serves: which, in which versions, and who answers them.
 
+mod add_partitions;
 mod api_versions;
 mod cluster;
 mod codec;
 mod coordinator;
+mod end_txn;
 mod list_offsets;
 mod metadata;
 mod partitions;
@@ -26,6 +28,8 @@ pub(crate) enum Answer {
     Reply(Bytes),
     /// The client wants no answer.
     Silence,
+    /// The answer is lost on purpose, and with it the connection.
+    HangUp,
     /// The bytes make no sense, or leave no other way to say that they failed.
     Close,
 }
@@ -39,7 +43,7 @@ struct Served {
 }
 
 /// Everything that is served, which is everything that is advertised.
-const SERVED: [Served; 11] = [
+const SERVED: [Served; 13] = [
     served(ApiKey::Produce, "Produce", 3..=13),
     served(ApiKey::Fetch, "Fetch", 4..=18),
     served(ApiKey::ListOffsets, "ListOffsets", 1..=10),
@@ -49,6 +53,8 @@ const SERVED: [Served; 11] = [
     served(ApiKey::CreateTopics, "CreateTopics", 2..=7),
     served(ApiKey::DeleteTopics, "DeleteTopics", 1..=6),
     served(ApiKey::InitProducerId, "InitProducerId", 0..=5),
+    served(ApiKey::AddPartitionsToTxn, "AddPartitionsToTxn", 0..=3),
+    served(ApiKey::EndTxn, "EndTxn", 0..=4),
     served(ApiKey::CreatePartitions, "CreatePartitions", 0..=3),
     served(ApiKey::DescribeCluster, "DescribeCluster", 0..=2),
 ];
@@ -84,6 +90,7 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
         // The only way to tell a client that waits for no answer.
         ResponseKind::Produce(response) if silent && produce::has_error(&response) => Answer::Close,
         _ if silent => Answer::Silence,
+        ResponseKind::Produce(_) if produce::loses_response(broker, peer) => Answer::HangUp,
         response => codec::encode(correlation_id, version, &response),
     }
 }
@@ -102,13 +109,19 @@ async fn respond(
         RequestKind::DescribeCluster(request) => {
             cluster::answer(broker, peer, version, &request).into()
         }
-        RequestKind::FindCoordinator(request) => coordinator::answer(version, request).into(),
-        RequestKind::InitProducerId(request) => producer_id::answer(broker, &request).into(),
+        RequestKind::FindCoordinator(request) => coordinator::answer(peer, version, request).into(),
+        RequestKind::InitProducerId(request) => {
+            producer_id::answer(broker, version, &request).into()
+        }
+        RequestKind::AddPartitionsToTxn(request) => {
+            add_partitions::answer(broker, version, &request).into()
+        }
+        RequestKind::EndTxn(request) => end_txn::answer(broker, version, &request).into(),
         RequestKind::CreateTopics(request) => topics::create(broker, version, &request).into(),
         RequestKind::DeleteTopics(request) => topics::delete(broker, version, request).into(),
         RequestKind::CreatePartitions(request) => partitions::answer(broker, request).into(),
         RequestKind::ListOffsets(request) => list_offsets::answer(broker, version, request).into(),
-        RequestKind::Produce(request) => produce::answer(broker, version, request).into(),
+        RequestKind::Produce(request) => produce::answer(broker, peer, version, request).into(),
         RequestKind::Fetch(request) => fetch::answer(broker, peer, version, request).await.into(),
         _ => return None,
     })

@@ -1,10 +1,13 @@
 //! `Produce`: appends record batches, and says what has changed to whoever waits for it.
 
 use crate::batch::{Batch, Refusal};
-use crate::broker::{Broker, lock};
+use crate::broker::Broker;
 use crate::log::Appended;
+use crate::server::Peer;
 use crate::topics::{Topic, Topics};
+use crate::transactions::Request;
 use kafka_coordination::fetch::Change;
+use kafka_coordination::wire::producer::RecordBatch;
 use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
@@ -14,20 +17,22 @@ use kafka_protocol::protocol::StrBytes;
 /// The first version that names topics by id.
 const FIRST_WITH_IDS: i16 = 13;
 
-pub(super) fn answer(broker: &Broker, version: i16, request: ProduceRequest) -> ProduceResponse {
-    let refusal = if !(-1..=1).contains(&request.acks) {
-        Some((ErrorCode::InvalidRequiredAcks, "acks must be 0, 1 or -1"))
-    } else if request.transactional_id.is_some() {
-        Some((ErrorCode::TransactionalIdAuthorizationFailed, "this broker has no transactions"))
-    } else {
-        None
-    };
+pub(super) fn answer(
+    broker: &Broker,
+    peer: &Peer,
+    version: i16,
+    request: ProduceRequest,
+) -> ProduceResponse {
+    let checked = check(&request);
+    let transactional_id = request.transactional_id.as_ref().map(|id| &***id);
+    let about = Request { version, transactional_id };
     let topics = broker.topics();
     let responses = request.topic_data.into_iter().map(|data| {
-        let topic = refusal.map_or_else(|| find(&topics, version, &data), Err);
+        let topic = checked.clone().and_then(|()| find(&topics, version, &data));
         let partitions = data.partition_data.into_iter().map(|records| {
             let index = records.index;
-            let appended = topic.and_then(|topic| append(broker, topic, version, records));
+            let appended =
+                { topic.clone() }.and_then(|topic| append(broker, peer, about, topic, records));
             partition_response(index, appended)
         });
         TopicProduceResponse::default()
@@ -38,10 +43,42 @@ pub(super) fn answer(broker: &Broker, version: i16, request: ProduceRequest) -> 
     ProduceResponse::default().with_responses(responses.collect())
 }
 
+/// Whether the answer that is due now gets lost, as the command line asks for.
+pub(super) fn loses_response(broker: &Broker, peer: &Peer) -> bool {
+    let is_lost = broker.faults.loses_response();
+    if is_lost {
+        broker.stats.responses_dropped.add(1);
+        peer.client.responses_dropped.add(1);
+    }
+    is_lost
+}
+
 /// Whether any partition of the response has failed.
 pub(super) fn has_error(response: &ProduceResponse) -> bool {
     let mut partitions = response.responses.iter().flat_map(|topic| &topic.partition_responses);
     partitions.any(|partition| partition.error_code != ErrorCode::None.code())
+}
+
+/// Refuses requests of which no partition can succeed.
+fn check(request: &ProduceRequest) -> Result<(), Refusal> {
+    if !(-1..=1).contains(&request.acks) {
+        return Err(Refusal::new(ErrorCode::InvalidRequiredAcks, "acks must be 0, 1 or -1"));
+    }
+    let batches = request.topic_data.iter().flat_map(|topic| &topic.partition_data);
+    let batches = batches.filter_map(|data| RecordBatch::read(data.records.as_ref()?).ok());
+    let headers = batches.map(|batch| *batch.header());
+    let transactional: Vec<_> = headers.filter(|header| header.is_transactional).collect();
+    if !transactional.is_empty() && request.transactional_id.is_none() {
+        let text = "transactional batches need a transactional id";
+        return Err(Refusal::new(ErrorCode::TransactionalIdAuthorizationFailed, text));
+    }
+    let mut producers = transactional.iter().map(|it| (it.producer_id, it.producer_epoch));
+    let first = producers.next();
+    if producers.any(|producer| Some(producer) != first) {
+        let text = "a request's transactional batches must be of one producer";
+        return Err(Refusal::new(ErrorCode::InvalidProducerIdMapping, text));
+    }
+    Ok(())
 }
 
 fn find<'a>(
@@ -49,28 +86,37 @@ fn find<'a>(
     version: i16,
     data: &TopicProduceData,
 ) -> Result<&'a Topic, Refusal> {
-    if version >= FIRST_WITH_IDS {
+    let (topic, unknown) = if version >= FIRST_WITH_IDS {
         let topic = topics.by_id(TopicId::from(data.topic_id));
-        topic.map(AsRef::as_ref).ok_or((ErrorCode::UnknownTopicId, "no topic has this id"))
+        (topic, Refusal::new(ErrorCode::UnknownTopicId, "no topic has this id"))
     } else {
         let topic = topics.by_name(&data.name);
-        topic
-            .map(AsRef::as_ref)
-            .ok_or((ErrorCode::UnknownTopicOrPartition, "no topic has this name"))
-    }
+        (topic, Refusal::new(ErrorCode::UnknownTopicOrPartition, "no topic has this name"))
+    };
+    topic.map(AsRef::as_ref).ok_or(unknown)
 }
 
 fn append(
     broker: &Broker,
+    peer: &Peer,
+    request: Request<'_>,
     topic: &Topic,
-    version: i16,
     data: PartitionProduceData,
 ) -> Result<Appended, Refusal> {
-    let unknown = (ErrorCode::UnknownTopicOrPartition, "the topic has no such partition");
+    let text = "the topic has no such partition";
+    let unknown = Refusal::new(ErrorCode::UnknownTopicOrPartition, text);
     let log = topic.log(data.index).ok_or(unknown)?;
-    let batch = Batch::parse(&data.records.unwrap_or_default(), version)?;
-    broker.stats.records_appended.add(usize::try_from(batch.len).unwrap_or(0));
-    let appended = lock(log).append(batch);
+    let batch = Batch::parse(&data.records.unwrap_or_default(), request.version)?;
+    let records = batch.record_count();
+    let partition = (topic.id, data.index);
+    let appended = broker.transactions.append(broker, request, partition, log, batch)?;
+    if appended.is_duplicate {
+        broker.stats.duplicates.add(1);
+        peer.client.duplicates.add(1);
+        return Ok(appended);
+    }
+    broker.stats.records_appended.add(records);
+    peer.client.records_appended.add(records);
     broker.partition_changed(topic, data.index, Change::HighWatermark);
     if appended.start_moved {
         broker.partition_changed(topic, data.index, Change::LogStartOffset);
@@ -84,9 +130,9 @@ fn partition_response(index: i32, appended: Result<Appended, Refusal>) -> Partit
         Ok(appended) => {
             response.with_base_offset(appended.base_offset).with_log_start_offset(appended.start)
         }
-        Err((error, text)) => response
-            .with_error_code(error.code())
-            .with_error_message(Some(StrBytes::from_static_str(text)))
+        Err(Refusal { code, text }) => response
+            .with_error_code(code.code())
+            .with_error_message(Some(StrBytes::from_string(text.into_owned())))
             .with_base_offset(-1),
     }
 }

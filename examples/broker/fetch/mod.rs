@@ -40,8 +40,11 @@ pub(crate) async fn answer(
     fault::inject(broker, &peer.client, version, &mut request);
     let deadline =
         Instant::now() + Duration::from_millis(request.max_wait_ms.max(0).unsigned_abs().into());
-    let reader =
-        Reader { is_follower: replica_id(&request, version) >= 0, limits: Limits::of(&request) };
+    let reader = Reader {
+        is_follower: replica_id(&request, version) >= 0,
+        isolation: request.isolation_level.into(),
+        limits: Limits::of(&request),
+    };
     let (context, visit) = begin(broker, version, &request);
     drop(request);
     let pass = wait(broker, &context, visit, &reader, deadline).await;

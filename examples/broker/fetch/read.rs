@@ -1,7 +1,7 @@
 //! The read stage: from partitions to their records, within the limits of the request.
 
 use crate::broker::lock;
-use crate::log::{LEADER_EPOCH, Read};
+use crate::log::{Aborted, Isolation, LEADER_EPOCH, Read, Wish};
 use crate::topics::Topics;
 use bytes::Bytes;
 use kafka_coordination::fetch::{FetchParams, FetchPartition, PartitionRead, Slot};
@@ -59,7 +59,9 @@ pub(super) struct Found {
     pub(super) partition: i32,
     pub(super) error: ErrorCode,
     pub(super) high_watermark: i64,
+    pub(super) last_stable_offset: i64,
     pub(super) log_start: i64,
+    pub(super) aborted: Option<Vec<Aborted>>,
     pub(super) batches: Vec<Bytes>,
 }
 
@@ -88,6 +90,7 @@ enum Failure {
 /// A log's answer to a read.
 struct Records {
     high_watermark: i64,
+    last_stable_offset: i64,
     log_start: i64,
     read: Read,
 }
@@ -96,6 +99,7 @@ struct Records {
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) is_follower: bool,
+    pub(super) isolation: Isolation,
     pub(super) limits: Limits,
 }
 
@@ -149,8 +153,19 @@ impl Reader {
         }
         let limit = limit.min(at_least_zero(wanted.params.max_bytes));
         let log = lock(log);
-        match log.read(wanted.params.fetch_offset, limit, at_least_one) {
-            Ok(read) => Ok(Records { high_watermark: log.end(), log_start: log.start(), read }),
+        let wish = Wish {
+            offset: wanted.params.fetch_offset,
+            max_bytes: limit,
+            at_least_one,
+            isolation: self.isolation,
+        };
+        match log.read(wish) {
+            Ok(read) => Ok(Records {
+                high_watermark: log.end(),
+                last_stable_offset: log.last_stable_offset(),
+                log_start: log.start(),
+                read,
+            }),
             Err(_) => Err(Failure::Refused(ErrorCode::OffsetOutOfRange)),
         }
     }
@@ -158,7 +173,7 @@ impl Reader {
 
 impl Pass {
     fn succeeded(&mut self, wanted: &Wanted, found: Records) {
-        let Read { batches, size, has_more } = found.read;
+        let Read { batches, size, has_more, aborted } = found.read;
         self.bytes += size;
         let mut read = PartitionRead::new(wanted.slot, found.high_watermark, found.log_start)
             .with_records(u32::try_from(size).unwrap_or(u32::MAX));
@@ -172,7 +187,9 @@ impl Pass {
             partition: wanted.partition,
             error: ErrorCode::None,
             high_watermark: found.high_watermark,
+            last_stable_offset: found.last_stable_offset,
             log_start: found.log_start,
+            aborted,
             batches,
         });
     }
@@ -185,7 +202,9 @@ impl Pass {
             partition: wanted.partition,
             error,
             high_watermark: -1,
+            last_stable_offset: -1,
             log_start: -1,
+            aborted: None,
             batches: Vec::new(),
         });
     }

@@ -2,6 +2,7 @@
 
 use super::read::{Found, Pass};
 use crate::broker::{Broker, lock};
+use crate::log::Aborted;
 use crate::server::Peer;
 use crate::stats::{Client, Fetches};
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use kafka_coordination::ErrorCode;
 use kafka_coordination::fetch::{ContextKind, FetchContext};
 use kafka_coordination::wire::fetch::ResponseBuilder;
 use kafka_protocol::messages::FetchResponse;
-use kafka_protocol::messages::fetch_response::PartitionData;
+use kafka_protocol::messages::fetch_response::{AbortedTransaction, PartitionData};
 
 /// The first version that names topics by id.
 const FIRST_WITH_IDS: i16 = 13;
@@ -62,11 +63,19 @@ fn data(found: Found) -> PartitionData {
         .with_partition_index(found.partition)
         .with_error_code(found.error.code())
         .with_high_watermark(found.high_watermark)
-        // Without transactions everything below the high watermark is stable.
-        .with_last_stable_offset(found.high_watermark)
+        .with_last_stable_offset(found.last_stable_offset)
         .with_log_start_offset(found.log_start)
-        .with_aborted_transactions(None)
+        .with_aborted_transactions(found.aborted.map(aborted))
         .with_records(Some(join(found.batches)))
+}
+
+fn aborted(transactions: Vec<Aborted>) -> Vec<AbortedTransaction> {
+    let transaction = |aborted: Aborted| {
+        AbortedTransaction::default()
+            .with_producer_id(aborted.producer_id.into())
+            .with_first_offset(aborted.first_offset)
+    };
+    transactions.into_iter().map(transaction).collect()
 }
 
 /// The batches as one run of bytes, which is copied only if there are several.

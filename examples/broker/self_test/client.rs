@@ -157,22 +157,42 @@ pub(super) fn encode<R: Request>(
     Ok(bytes)
 }
 
-/// A batch of records with these timestamps, each with a value of `size` bytes.
+/// Who writes a batch, and where in its sequence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Writer {
+    pub(super) id: i64,
+    pub(super) epoch: i16,
+    pub(super) sequence: i32,
+    pub(super) transactional: bool,
+}
+
+/// A batch of records with these timestamps, each with a value of `size` bytes, of no producer.
 pub(super) fn batch(timestamps: &[i64], size: usize) -> Result<Bytes, Failure> {
+    let nobody = Writer {
+        id: NO_PRODUCER_ID,
+        epoch: NO_PRODUCER_EPOCH,
+        sequence: NO_SEQUENCE,
+        transactional: false,
+    };
+    batch_of(nobody, timestamps, size)
+}
+
+/// The same of a producer.
+pub(super) fn batch_of(writer: Writer, timestamps: &[i64], size: usize) -> Result<Bytes, Failure> {
     let value = Bytes::from(vec![b'v'; size]);
     let records: Vec<_> = (0..)
         .zip(timestamps)
         .map(|(offset, timestamp)| Record {
-            transactional: false,
+            transactional: writer.transactional,
             control: false,
             partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
-            producer_id: NO_PRODUCER_ID,
-            producer_epoch: NO_PRODUCER_EPOCH,
+            producer_id: writer.id,
+            producer_epoch: writer.epoch,
             delete_horizon: false,
             timestamp_type: TimestampType::Creation,
             offset,
             // The encoder puts records into one batch whose sequences rise with their offsets.
-            sequence: NO_SEQUENCE + i32::try_from(offset).unwrap_or(0),
+            sequence: writer.sequence + i32::try_from(offset).unwrap_or(0),
             timestamp: *timestamp,
             key: None,
             value: Some(value.clone()),

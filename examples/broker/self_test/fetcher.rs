@@ -18,6 +18,8 @@ pub(super) struct Fetcher {
     /// What the next request says of its session.
     pub(super) metadata: FetchMetadata,
     pub(super) replica_id: i32,
+    /// 1: committed records only.
+    pub(super) isolation_level: i8,
     pub(super) max_wait_ms: i32,
     pub(super) max_bytes: i32,
     pub(super) partition_max_bytes: i32,
@@ -37,6 +39,9 @@ pub(super) struct FetchedPartition {
     pub(super) index: i32,
     pub(super) error: i16,
     pub(super) high_watermark: i64,
+    pub(super) last_stable_offset: i64,
+    /// Producers and first offsets of aborted transactions.
+    pub(super) aborted: Option<Vec<(i64, i64)>>,
     /// Bytes of records.
     pub(super) size: usize,
 }
@@ -48,6 +53,7 @@ impl Fetcher {
             version,
             metadata: FetchMetadata::INITIAL,
             replica_id: -1,
+            isolation_level: 0,
             max_wait_ms: 0,
             max_bytes: 1 << 20,
             partition_max_bytes: 1 << 20,
@@ -87,6 +93,7 @@ impl Fetcher {
         let message = FetchRequest::default()
             .with_max_wait_ms(self.max_wait_ms)
             .with_min_bytes(1)
+            .with_isolation_level(self.isolation_level)
             .with_max_bytes(self.max_bytes);
         let mut request =
             RequestBuilder::new(self.version, metadata, message).replica(self.replica_id, -1);
@@ -115,6 +122,9 @@ fn plain(response: &FetchResponse) -> Fetched {
             index: partition.partition_index,
             error: partition.error_code,
             high_watermark: partition.high_watermark,
+            last_stable_offset: partition.last_stable_offset,
+            aborted: { partition.aborted_transactions.as_ref() }
+                .map(|all| all.iter().map(|it| (*it.producer_id, it.first_offset)).collect()),
             size: partition.records.as_ref().map_or(0, bytes::Bytes::len),
         })
     });

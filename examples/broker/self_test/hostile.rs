@@ -9,6 +9,7 @@ use crate::frame;
 use kafka_coordination::TopicId;
 use kafka_coordination::fetch::{FetchMetadata, FetchParams, PartitionRequest};
 use kafka_coordination::wire::fetch::RequestBuilder;
+use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::create_partitions_request::{
     CreatePartitionsAssignment, CreatePartitionsTopic,
 };
@@ -19,9 +20,9 @@ use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
-    ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest,
-    DescribeClusterRequest, FetchRequest, FindCoordinatorRequest, InitProducerIdRequest,
-    ListOffsetsRequest, MetadataRequest,
+    AddPartitionsToTxnRequest, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest,
+    DeleteTopicsRequest, DescribeClusterRequest, EndTxnRequest, FetchRequest,
+    FindCoordinatorRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest,
 };
 use kafka_protocol::protocol::StrBytes;
 use std::ops::RangeInclusive;
@@ -130,7 +131,7 @@ type Sample = fn(i16) -> Result<Vec<u8>, Failure>;
 
 /// For each API a request of each version, with an element in each of its arrays. None changes anything that would take
 /// memory.
-fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 11] {
+fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 13] {
     [
         ("Produce", 3..=13, |version| {
             let mut request = produce(&topic(), 0, batch(&[1], 1)?);
@@ -193,6 +194,19 @@ fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 11] {
         ("InitProducerId", 0..=5, |version| {
             let request =
                 InitProducerIdRequest::default().with_transactional_id(Some(name().into()));
+            Ok(encode(version, 1, &request)?.into())
+        }),
+        ("AddPartitionsToTxn", 0..=3, |version| {
+            let topic = AddPartitionsToTxnTopic::default()
+                .with_name(name().into())
+                .with_partitions(vec![0]);
+            let request = AddPartitionsToTxnRequest::default()
+                .with_v3_and_below_transactional_id(name().into())
+                .with_v3_and_below_topics(vec![topic]);
+            Ok(encode(version, 1, &request)?.into())
+        }),
+        ("EndTxn", 0..=4, |version| {
+            let request = EndTxnRequest::default().with_transactional_id(name().into());
             Ok(encode(version, 1, &request)?.into())
         }),
         ("CreatePartitions", 0..=3, |version| {

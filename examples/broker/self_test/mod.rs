@@ -2,12 +2,17 @@
 
 mod burdens;
 mod client;
+mod crash;
 mod fetcher;
 mod hostile;
+mod producers;
 mod records;
+mod restart;
 mod sessions;
 mod small;
 mod topics;
+mod transactional;
+mod transactions;
 mod versions;
 
 use crate::args::Args;
@@ -87,12 +92,18 @@ pub(crate) async fn run() -> Result<bool, Failure> {
     checks.ended("version negotiation", outcome);
     let outcome = records::check(&mut checks, &subject).await;
     checks.ended("producing", outcome);
+    let outcome = producers::check(&mut checks, &subject).await;
+    checks.ended("producing idempotently", outcome);
+    let outcome = transactions::check(&mut checks, &subject).await;
+    checks.ended("transactions", outcome);
     let outcome = topics::check(&mut checks, &subject).await;
     checks.ended("changing topics", outcome);
     for version in [BY_NAME, BY_ID] {
         let outcome = sessions::check(&mut checks, &subject, version).await;
         checks.ended("fetching in sessions", outcome);
     }
+    let outcome = restart::check(&mut checks).await;
+    checks.ended("restarting", outcome);
     let outcome = small::check(&mut checks).await;
     checks.ended("going without", outcome);
     let outcome = burdens::check(&mut checks, &subject).await;

@@ -89,7 +89,7 @@ async fn refusals(checks: &mut Checks, client: &mut Client, topic: &Named) -> Re
         ("a huge count", resealed(57, &i32::MAX.to_be_bytes()), 87),
         ("records that do not follow each other", resealed(64, &[40]), 87),
         ("a control batch", resealed(21, &[0, 0x20]), 87),
-        ("a transactional batch", resealed(21, &[0, 0x10]), 87),
+        ("a transactional batch", resealed(21, &[0, 0x10]), 53),
         ("a batch over the limit", batch(&[1], 1 << 20)?, 10),
     ] {
         let (error, _) = client.produce(topic, 1, records).await?;

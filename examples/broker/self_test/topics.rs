@@ -190,7 +190,7 @@ async fn grown(checks: &mut Checks, subject: &Subject, client: &mut Client) -> R
     Ok(())
 }
 
-async fn delete(client: &mut Client, topic: &Named) -> Result<(), Failure> {
+pub(super) async fn delete(client: &mut Client, topic: &Named) -> Result<(), Failure> {
     let wanted = DeleteTopicState::default().with_name(None).with_topic_id(topic.id.into());
     let request = DeleteTopicsRequest::default().with_topics(vec![wanted]);
     let response = client.call(6, &request).await?;
