@@ -57,6 +57,7 @@ pub(crate) struct Client {
     /// Session errors given to it on purpose.
     pub(crate) given_70: Counter,
     pub(crate) given_71: Counter,
+    pub(crate) records_appended: Counter,
     /// Batches that it has sent again, and that were answered with the offsets they had.
     pub(crate) duplicates: Counter,
     /// Answers to its produce requests that were dropped on purpose.
@@ -81,6 +82,7 @@ impl Client {
             "partitions_returned": self.partitions_returned.value(),
             "given_70": self.given_70.value().min(1),
             "given_71": self.given_71.value().min(1),
+            "records_appended": self.records_appended.value(),
             "duplicates": self.duplicates.value(),
             "responses_dropped": self.responses_dropped.value(),
             "apis": *lock(&self.apis),

@@ -141,6 +141,8 @@ pub(super) struct Stage {
     by_id: HashMap<i64, usize, FixedState>,
     /// How many of them are new.
     pub(super) new: usize,
+    /// How many more of the others have a transaction open than before.
+    pub(super) open: isize,
     pub(super) started: Vec<OngoingTransaction>,
     pub(super) completed: Vec<CompletedTransaction>,
 }
@@ -210,10 +212,17 @@ impl Stage {
         };
         producer.verified = verified.or(producer.verified);
         producer.entry.restage(&batch, committed);
+        let is_known = isize::from(producer.slot.is_some());
         match producer.entry.apply(&batch) {
             TransactionChange::Unchanged => {}
-            TransactionChange::Started => self.started.push(started(&batch)),
-            TransactionChange::Completed(completed) => self.completed.push(completed),
+            TransactionChange::Started => {
+                self.open += is_known;
+                self.started.push(started(&batch));
+            }
+            TransactionChange::Completed(completed) => {
+                self.open -= is_known;
+                self.completed.push(completed);
+            }
         }
     }
 
@@ -222,7 +231,7 @@ impl Stage {
         self.producers.shrink_to(KEPT);
         self.by_id.clear();
         self.by_id.shrink_to(KEPT);
-        self.new = 0;
+        (self.new, self.open) = (0, 0);
         self.started.clear();
         self.started.shrink_to(KEPT);
         self.completed.clear();

@@ -190,14 +190,10 @@ impl ProducerStates {
 
     /// Whether another new producer finds room, or one that may be forgotten for it.
     fn check_room(&self, append: &Append) -> Result<(), AppendError> {
-        let new = match &append.staged {
-            Staged::Nothing => 0,
-            Staged::One(step) => usize::from(step.slot().is_none()),
-            Staged::Many(stage) => stage.new,
-        };
+        let (new, open) = append.stage().map_or((0, 0), |stage| (stage.new, stage.open));
         let (producers, max) = (self.table.len(), self.config.producers_max);
-        let is_over = producers + new >= max as usize;
-        if is_over && self.transactions.ongoing_count() + new >= max as usize {
+        let open = self.transactions.ongoing_count().saturating_add_signed(open);
+        if producers + new >= max as usize && open + new >= max as usize {
             return Err(AppendError::TooManyProducers { producers, max });
         }
         Ok(())

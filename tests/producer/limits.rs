@@ -59,6 +59,25 @@ fn an_open_transaction_is_never_forgotten() {
 }
 
 #[test]
+fn an_append_of_several_batches_keeps_to_the_bound() {
+    let mut log = bounded(2);
+    assert_eq!(log.client(&data(1, 0, 0, 0, 0)), ACCEPTED);
+    assert_eq!(log.client(&data(2, 0, 0, 0, 1)), ACCEPTED);
+    let append = log.states.begin(Origin::Coordinator);
+    let mut append = append.with_transaction_version(TransactionVersion::V0);
+    let start = |producer, offset| transactional(data(producer, 0, 1, 1, offset));
+    assert_eq!(log.states.push(&mut append, &start(1, 2)), Ok(Verdict::New));
+    assert_eq!(log.states.push(&mut append, &start(2, 3)), Ok(Verdict::New));
+    let full = Err(AppendError::TooManyProducers { producers: 2, max: 2 });
+    assert_eq!(log.states.push(&mut append, &data(3, 0, 0, 0, 4)), full);
+    let end = marker(2, 0, MarkerKind::Commit, 0, 4);
+    assert_eq!(log.states.push(&mut append, &end), Ok(Verdict::New));
+    assert_eq!(log.states.push(&mut append, &data(3, 0, 0, 0, 5)), Ok(Verdict::New));
+    log.states.commit(append, Timestamp::from_millis(0)).unwrap();
+    assert_eq!(ids(&log), [1, 3], "of two known ones only 1 has a transaction open");
+}
+
+#[test]
 fn pending_verifications_are_bounded_too() {
     let mut log = bounded(2);
     let now = Timestamp::from_millis(0);

@@ -208,7 +208,7 @@ fn a_batch_cut_short_anywhere_is_refused() {
         for length in 0..bytes.len() {
             let result = read(&bytes[..length]);
             assert!(
-                matches!(result, Err(Error::Truncated { .. })),
+                matches!(result, Err(Error::Incomplete { available, .. }) if available == length),
                 "{hex} at {length}: {result:?}"
             );
             // With the length field made to fit, the records end too early.
@@ -288,10 +288,9 @@ fn claims_of_the_header_are_checked() {
     }
     let mut short = bytes(kafka::IDEMPOTENT);
     short[8..12].copy_from_slice(&48_u32.to_be_bytes());
-    let length = Error::Length { field: "batch length", length: 48, least: 49 };
-    assert_eq!(read(&short), Err(length));
+    assert_eq!(read(&short), Err(Error::BatchLength { length: 48 }));
     short[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
-    assert_eq!(read(&short), Err(Error::Length { field: "batch length", length: -1, least: 49 }));
+    assert_eq!(read(&short), Err(Error::BatchLength { length: -1 }));
     // As many records as there are offsets, but not bytes.
     let many = altered(kafka::PLAIN, 23, &(i32::MAX - 1).to_be_bytes());
     let many = seal([&many[..57], &i32::MAX.to_be_bytes(), &many[61..]].concat());
@@ -406,6 +405,15 @@ fn codes_are_kafkas() {
     corrupt[70] ^= 1;
     assert_eq!(read(&corrupt).unwrap_err().code(), ErrorCode::CorruptMessage);
     assert_eq!(read(&corrupt[..50]).unwrap_err().code(), ErrorCode::CorruptMessage);
+    assert_eq!(read(&corrupt[..77]).unwrap_err().code(), ErrorCode::CorruptMessage);
+    let two = [bytes(kafka::COMMIT), bytes(kafka::COMMIT)].concat();
+    assert_eq!(read(&two).unwrap_err().code(), ErrorCode::InvalidRecord);
+    let cut = seal(bytes(kafka::COMMIT)[..77].to_vec());
+    assert_eq!(read(&cut).unwrap_err().code(), ErrorCode::InvalidRecord);
+    // Of an old format, whose batches may be shorter than a header.
+    let mut old = bytes(kafka::COMMIT)[..40].to_vec();
+    old[16] = 1;
+    assert_eq!(read(&old), Err(Error::Magic { magic: 1 }));
 }
 
 /// Records for one batch, as another encoder wants them.

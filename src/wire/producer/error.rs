@@ -8,7 +8,21 @@ use crate::error_code::ErrorCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordBatchError {
-    /// A value, or what its length claims, reaches past the end.
+    /// Only the start of a batch is there.
+    #[error("a batch of at least {needed} bytes, of which {available} are there")]
+    Incomplete {
+        /// How many bytes it takes, or any.
+        needed: usize,
+        /// How many there are.
+        available: usize,
+    },
+    /// The length is less than a header takes.
+    #[error("batch length {length}, less than 49")]
+    BatchLength {
+        /// The length, which counts from byte 12 on.
+        length: i32,
+    },
+    /// A value of a record, or what its length claims, reaches past the end.
     #[error("{field} needs {needed} bytes, {remaining} are left")]
     Truncated {
         /// The field.
@@ -26,7 +40,7 @@ pub enum RecordBatchError {
         /// How many bytes follow.
         count: usize,
     },
-    /// A length is below the least that it can be.
+    /// A length in a record is below the least that it can be.
     #[error("{field} is {length}, less than {least}")]
     Length {
         /// The field.
@@ -130,14 +144,13 @@ pub enum RecordBatchError {
 }
 
 impl RecordBatchError {
-    /// What Kafka answers: 2 for what is not a batch, 87 for what is not a legal one, -1 for control
-    /// records that no producer can have.
+    /// What Kafka answers: 2 for what is not whole, 87 for what is not legal, -1 for control records
+    /// that no producer can have.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Truncated { .. }
-            | Self::Trailing { .. }
-            | Self::Length { .. }
-            | Self::Checksum { .. } => ErrorCode::CorruptMessage,
+            Self::Incomplete { .. } | Self::BatchLength { .. } | Self::Checksum { .. } => {
+                ErrorCode::CorruptMessage
+            }
             Self::ControlType { .. } => ErrorCode::UnknownServerError,
             _ => ErrorCode::InvalidRecord,
         }

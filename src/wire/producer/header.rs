@@ -10,6 +10,9 @@ pub(super) const HEADER: usize = 61;
 /// Where the field of the length ends. The length counts from here.
 const LENGTH_END: usize = 12;
 
+/// Where the format is told, in older formats too.
+const MAGIC_AT: usize = 16;
+
 /// Where the checksum is.
 pub(super) const CHECKSUM: usize = 17;
 
@@ -95,16 +98,17 @@ impl BatchHeader {
     /// Reads the header of a batch, given by all bytes that are there, of which it may be the first
     /// of several; answers how many bytes the batch takes.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, usize), RecordBatchError> {
-        let mut fields = Reader(bytes);
-        let base_offset = fields.int64("base offset")?;
-        let length = fields.int32("batch length")?;
-        let partition_leader_epoch = fields.int32("partition leader epoch")?;
-        let [magic] = fields.array("magic")?;
-        let magic = magic.cast_signed();
+        let incomplete = RecordBatchError::Incomplete { needed: HEADER, available: bytes.len() };
+        // Of an older format, whose headers are shorter, this much is told.
+        let magic = bytes.get(MAGIC_AT).ok_or(incomplete)?.cast_signed();
         if magic != MAGIC {
             return Err(RecordBatchError::Magic { magic });
         }
-        let size = size(length, bytes.len())?;
+        let mut fields = Reader(bytes.get(..HEADER).ok_or(incomplete)?);
+        let base_offset = fields.int64("base offset")?;
+        let size = size(fields.int32("batch length")?, bytes.len())?;
+        let partition_leader_epoch = fields.int32("partition leader epoch")?;
+        let [_magic] = fields.array("magic")?;
         let _checksum = fields.int32("crc")?;
         let attributes = fields.int16("attributes")?;
         let header = Self {
@@ -160,12 +164,11 @@ impl BatchHeader {
 /// The bytes of a batch of that length, all of which must be there.
 fn size(length: i32, available: usize) -> Result<usize, RecordBatchError> {
     if length < LEAST_LENGTH {
-        let (field, least) = ("batch length", LEAST_LENGTH);
-        return Err(RecordBatchError::Length { field, length, least });
+        return Err(RecordBatchError::BatchLength { length });
     }
     let needed = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(LENGTH_END);
     if needed > available {
-        return Err(RecordBatchError::Truncated { field: "batch", needed, remaining: available });
+        return Err(RecordBatchError::Incomplete { needed, available });
     }
     Ok(needed)
 }

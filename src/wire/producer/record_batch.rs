@@ -48,8 +48,8 @@ impl<'a> RecordBatch<'a> {
     /// bytes behind it too. O(1). Checks what [`read`](Self::read) does.
     ///
     /// # Errors
-    /// [`RecordBatchError`]: [`Truncated`](RecordBatchError::Truncated) if only the start of a batch
-    /// is there, as at the end of a fetch response.
+    /// [`RecordBatchError`]: [`Incomplete`](RecordBatchError::Incomplete) if only the start of a
+    /// batch is there, as at the end of a fetch response or of a torn log.
     pub fn read_first(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), RecordBatchError> {
         let (header, size) = BatchHeader::read(bytes)?;
         let (bytes, rest) = bytes.split_at_checked(size).unwrap_or((bytes, &[]));
