@@ -117,6 +117,7 @@ fn append(
         return Ok(appended);
     }
     broker.stats.records_appended.add(records);
+    peer.client.records_appended.add(records);
     broker.appended(topic, data.index, appended);
     Ok(appended)
 }

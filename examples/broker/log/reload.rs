@@ -16,7 +16,7 @@ impl Log {
         let snapshots: Vec<_> = snapshots.collect();
         let before_newest = snapshots.iter().nth_back(1).copied();
         let needed = self.windows_start(before_newest.unwrap_or(self.start));
-        match snapshots.iter().rfind(|offset| **offset <= needed).or(snapshots.first()) {
+        match snapshots.iter().rfind(|offset| **offset <= needed).or_else(|| snapshots.first()) {
             Some(&offset) if offset <= needed || self.start > 0 => ReloadFrom::AtMost(offset),
             // The log is all there.
             _ => ReloadFrom::LogStart,
