@@ -164,9 +164,9 @@ fn wherever_the_last_segment_is_cut_the_whole_batches_before_stay() {
             before.insert(fs::metadata(last).unwrap().len(), noticed(&log));
         }
     }
-    let (whole, least) =
+    let (whole, shortest) =
         (*before.last_key_value().unwrap().0, *before.first_key_value().unwrap().0);
-    for len in least..=whole {
+    for len in shortest..=whole {
         let image = directory.crash("cut-image").unwrap();
         let last = image.files("log").unwrap().pop().unwrap();
         OpenOptions::new().write(true).open(last).unwrap().set_len(len).unwrap();
