@@ -37,10 +37,16 @@ impl ProducerStates {
         Some(last.min(NEVER - 1))
     }
 
+    /// How many producers over the limit there would be with that many new ones.
+    #[inline]
+    pub(super) fn excess(&self, new: usize) -> usize {
+        (self.table.len() + new).saturating_sub(self.config.producers_max as usize)
+    }
+
     /// Forgets enough producers for that many new ones, if so many may be forgotten.
     pub(super) fn make_room(&mut self, new: usize) {
         let max = self.config.producers_max as usize;
-        let excess = (self.table.len() + new).saturating_sub(max);
+        let excess = self.excess(new);
         if excess == 0 {
             return;
         }

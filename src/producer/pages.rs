@@ -14,7 +14,7 @@ pub(super) struct Pages<T> {
     pages: Vec<Vec<T>>,
 }
 
-impl<T> Pages<T> {
+impl<T: Copy> Pages<T> {
     pub(super) fn with_capacity(elements: usize) -> Self {
         let full = elements / PAGE;
         let mut pages: Vec<_> = (0..full).map(|_| Vec::with_capacity(PAGE)).collect();
@@ -34,8 +34,9 @@ impl<T> Pages<T> {
         self.pages.get_mut(at / PAGE)?.get_mut(at % PAGE)
     }
 
-    /// Appends an element behind the `len` that there are.
-    pub(super) fn push(&mut self, len: usize, element: T) {
+    /// Appends a copy of an element behind the `len` that there are.
+    #[inline]
+    pub(super) fn push(&mut self, len: usize, element: &T) {
         let page = len / PAGE;
         if page == self.pages.len() {
             self.pages.push(Vec::new());
@@ -44,7 +45,7 @@ impl<T> Pages<T> {
             if page.len() == page.capacity() {
                 page.reserve_exact((len / 8).clamp(4, PAGE - page.len()));
             }
-            page.push(element);
+            page.push(*element);
         }
     }
 

@@ -225,7 +225,7 @@ impl ProducerStates {
             }
             let heard_of = entry.last_timestamp().min(now);
             let stamp = stamp_of(&self.config, &entry, heard_of);
-            if !table.insert_absent(producer_id, entry, stamp) {
+            if !table.insert(producer_id, &entry, stamp) {
                 return Err(LoadError::DuplicateProducer { producer_id });
             }
         }

@@ -147,7 +147,7 @@ impl ProducerStates {
         let mut states = Self::new(config.with_first_guard(state.next_guard));
         for &ProducerState { producer_id, entry, heard_of } in &state.producers {
             let stamp = stamp_of(&states.config, &entry, heard_of);
-            states.table.insert(producer_id, entry, stamp);
+            states.table.insert(producer_id, &entry, stamp);
         }
         for &transaction in &state.ongoing {
             states.transactions.start(transaction);

@@ -246,13 +246,18 @@ impl ProducerStates {
             *stamp = stamp_of(&self.config, entry, now);
             change
         } else {
-            if self.table.find(batch.producer_id).is_some() {
-                return Err(CommitError);
+            if self.excess(1) > 0 {
+                if self.table.find(batch.producer_id).is_some() {
+                    return Err(CommitError);
+                }
+                self.make_room(1);
             }
-            self.make_room(1);
             let mut entry = ProducerEntry::UNKNOWN;
             let change = entry.apply(batch);
-            self.table.insert(batch.producer_id, entry, stamp_of(&self.config, &entry, now));
+            let stamp = stamp_of(&self.config, &entry, now);
+            if !self.table.insert(batch.producer_id, &entry, stamp) {
+                return Err(CommitError);
+            }
             change
         };
         match change {
@@ -285,7 +290,7 @@ impl ProducerStates {
         for staged in &stage.producers {
             if staged.slot.is_none() {
                 let stamp = stamp_of(&self.config, &staged.entry, now);
-                self.table.insert(staged.id, staged.entry, stamp);
+                self.table.insert(staged.id, &staged.entry, stamp);
             }
             if let Some(guard) = staged.verified {
                 self.verifications.remove_guarded(staged.id, guard);

@@ -5,6 +5,7 @@ use core::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use super::entry::ProducerEntry;
 use super::pages::Pages;
@@ -84,35 +85,23 @@ impl ProducerTable {
         Some((self.entries.get_mut(slot as usize)?, stamp))
     }
 
-    /// Adds a producer that is not there.
+    /// Adds a producer, unless it is there; answers whether it was not.
     ///
     /// Slots are 32 bits: 2^32 producers would take 700 GB.
-    pub(super) fn insert(&mut self, producer_id: i64, entry: ProducerEntry, stamp: i64) {
-        let hash = self.hasher.hash_one(producer_id);
-        self.insert_hashed(hash, producer_id, entry, stamp);
-    }
-
-    /// Adds a producer, unless it is there; answers whether it was not.
-    pub(super) fn insert_absent(
-        &mut self,
-        producer_id: i64,
-        entry: ProducerEntry,
-        stamp: i64,
-    ) -> bool {
-        let hash = self.hasher.hash_one(producer_id);
-        let is_it = |&slot: &u32| self.ids.get(slot as usize) == Some(&producer_id);
-        let is_absent = self.index.find(hash, is_it).is_none();
-        if is_absent {
-            self.insert_hashed(hash, producer_id, entry, stamp);
-        }
-        is_absent
-    }
-
-    fn insert_hashed(&mut self, hash: u64, producer_id: i64, entry: ProducerEntry, stamp: i64) {
-        let slots = self.ids.len();
+    #[inline]
+    pub(super) fn insert(&mut self, producer_id: i64, entry: &ProducerEntry, stamp: i64) -> bool {
         if self.index.len() == self.index.capacity() {
             self.grow_index();
         }
+        let slots = self.ids.len();
+        let (ids, hasher) = (&self.ids, &self.hasher);
+        let is_it = |&slot: &u32| ids.get(slot as usize) == Some(&producer_id);
+        let hash = hasher.hash_one(producer_id);
+        let place = self.index.entry(hash, is_it, |&slot| rehash(ids, hasher, slot));
+        let Entry::Vacant(place) = place else {
+            return false;
+        };
+        place.insert(as_slot(slots));
         for list in [&mut self.ids, &mut self.stamps] {
             if list.len() == list.capacity() {
                 list.reserve_exact((slots / 4).max(4));
@@ -121,8 +110,7 @@ impl ProducerTable {
         self.ids.push(producer_id);
         self.stamps.push(stamp);
         self.entries.push(slots, entry);
-        let (ids, hasher) = (&self.ids, &self.hasher);
-        self.index.insert_unique(hash, as_slot(slots), |&slot| rehash(ids, hasher, slot));
+        true
     }
 
     /// Doubles the index in the order of the slots: in its own order, each id would be a cache miss.
@@ -292,8 +280,12 @@ mod tests {
                 for (id, stamp) in producers {
                     let epoch = i16::try_from(id % 100).unwrap();
                     match table.find(id) {
+                        Some(slot) if stamp == 0 => {
+                            *table.slot_mut(slot).unwrap().1 = stamp;
+                            prop_assert!(!table.insert(id, &entry(epoch), 1));
+                        }
                         Some(slot) => *table.slot_mut(slot).unwrap().1 = stamp,
-                        None => table.insert(id, entry(epoch), stamp),
+                        None => prop_assert!(table.insert(id, &entry(epoch), stamp)),
                     }
                     map.insert(id, stamp);
                 }
