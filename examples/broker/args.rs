@@ -12,6 +12,7 @@ A Kafka-compatible broker in one process; everything it stores is in memory.
   --retention-bytes N       bytes kept of each partition (67108864)
   --sessions N              fetch sessions that the cache holds (1000)
   --connections N           connections served at once (10000)
+  --rebalance-delay MS      how long an empty classic group waits for more members (3000)
   --stats                   print a line of counters once a second
   --stats-json              the same as `stats {json}`
   --answer-71-once          answer one fetch of each client with INVALID_FETCH_SESSION_EPOCH
@@ -32,6 +33,7 @@ pub(crate) struct Args {
     pub(crate) retention_bytes: usize,
     pub(crate) sessions: u32,
     pub(crate) connections: usize,
+    pub(crate) rebalance_delay_ms: i32,
     pub(crate) stats: bool,
     pub(crate) stats_json: bool,
     pub(crate) answer_71_once: bool,
@@ -50,6 +52,7 @@ impl Default for Args {
             retention_bytes: 64 << 20,
             sessions: 1_000,
             connections: 10_000,
+            rebalance_delay_ms: 3_000,
             stats: false,
             stats_json: false,
             answer_71_once: false,
@@ -74,6 +77,9 @@ impl Args {
                 Long("retention-bytes") => args.retention_bytes = parser.value()?.parse()?,
                 Long("sessions") => args.sessions = parser.value()?.parse()?,
                 Long("connections") => args.connections = parser.value()?.parse()?,
+                Long("rebalance-delay") => {
+                    args.rebalance_delay_ms = parser.value()?.parse_with(milliseconds)?;
+                }
                 Long("stats") => args.stats = true,
                 Long("stats-json") => args.stats_json = true,
                 Long("answer-71-once") => args.answer_71_once = true,
@@ -96,6 +102,13 @@ fn partitions(text: &str) -> Result<i32, String> {
     match text.parse() {
         Ok(count @ 1..) => Ok(count),
         _ => Err(format!("{text:?} is no number of partitions")),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<i32, String> {
+    match text.parse() {
+        Ok(ms @ 0..) => Ok(ms),
+        _ => Err(format!("{text:?} is no number of milliseconds")),
     }
 }
 

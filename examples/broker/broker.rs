@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::fetch::Waiting;
+use crate::groups::{GroupConfig, Groups};
 use crate::log::Log;
 use crate::random::HostRandom;
 use crate::stats::{Cached, Stats};
@@ -26,6 +27,7 @@ pub(crate) struct Broker {
     pub(crate) cluster_id: String,
     pub(crate) stats: Stats,
     pub(crate) waiting: Waiting,
+    pub(crate) groups: Groups,
     /// Locked for single calls, never while the broker reads or waits.
     pub(crate) cache: Mutex<FetchCache>,
     pub(crate) random: Mutex<HostRandom>,
@@ -44,12 +46,17 @@ impl Broker {
             .with_cached_partitions_max(MAX_CACHED_PARTITIONS)
             .with_hash_seed(random.draw())
             .with_change_tracking(ChangeTracking::On);
+        let groups = Groups::new(GroupConfig {
+            initial_rebalance_delay_ms: args.rebalance_delay_ms,
+            ..GroupConfig::default()
+        });
         let cluster_id = format!("{:032x}", random.bits());
         Ok(Self {
             args,
             cluster_id,
             stats: Stats::default(),
             waiting: Waiting::default(),
+            groups,
             cache: Mutex::new(FetchCache::new(config)),
             random: Mutex::new(random),
             topics: Mutex::default(),
@@ -121,6 +128,7 @@ impl Broker {
     pub(crate) fn delete_topic(&self, id: TopicId) -> Result<Arc<Topic>, ErrorCode> {
         let topic = lock(&self.topics).remove(id)?;
         self.topic_changed(&topic);
+        self.groups.topic_deleted(&topic.name);
         Ok(topic)
     }
 
@@ -137,13 +145,14 @@ impl Broker {
         }
     }
 
-    /// What the fetch session cache holds.
+    /// What the fetch session cache and the groups hold.
     pub(crate) fn cached(&self) -> Cached {
         let stats = lock(&self.cache).stats();
         Cached {
             sessions: stats.sessions,
             partitions: stats.partitions,
             evictions: stats.evictions(),
+            groups: self.groups.with(|coordinator| coordinator.counts()),
         }
     }
 

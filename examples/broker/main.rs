@@ -19,6 +19,7 @@ mod batch;
 mod broker;
 mod fetch;
 mod frame;
+mod groups;
 mod log;
 mod random;
 mod self_test;

@@ -1,6 +1,7 @@
 //! Counters, and how they are shown.
 
 use crate::broker::lock;
+use crate::groups::Counts;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,6 +99,7 @@ pub(crate) struct Cached {
     pub(crate) sessions: u64,
     pub(crate) partitions: u64,
     pub(crate) evictions: u64,
+    pub(crate) groups: Counts,
 }
 
 impl Stats {
@@ -113,7 +115,7 @@ impl Stats {
 
     /// One line for a reader.
     pub(crate) fn line(&self, cached: Cached) -> String {
-        let Cached { sessions, partitions, evictions } = cached;
+        let Cached { sessions, partitions, evictions, .. } = cached;
         format!(
             "sessions {sessions}  partitions cached {partitions}  evictions {evictions}  \
              fetches full {} incremental {} sessionless {} error {}  partitions read {} returned {}",
@@ -140,6 +142,7 @@ impl Stats {
             "fetches": self.fetches.json(),
             "partitions_read": self.partitions_read.value(),
             "partitions_returned": self.partitions_returned.value(),
+            "groups": cached.groups.json(),
             "records_appended": self.records_appended.value(),
             "broken_connections": self.broken_connections.value(),
             "clients": clients,

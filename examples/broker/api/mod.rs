@@ -4,6 +4,7 @@ mod api_versions;
 mod cluster;
 mod codec;
 mod coordinator;
+mod groups;
 mod list_offsets;
 mod metadata;
 mod partitions;
@@ -17,6 +18,7 @@ use crate::server::Peer;
 use bytes::Bytes;
 use kafka_coordination::wire::{Preamble, decode_request};
 use kafka_protocol::messages::{ApiKey, RequestKind, ResponseKind};
+use kafka_protocol::protocol::StrBytes;
 use std::ops::RangeInclusive;
 
 /// What becomes of a request.
@@ -39,12 +41,20 @@ struct Served {
 }
 
 /// Everything that is served, which is everything that is advertised.
-const SERVED: [Served; 11] = [
+const SERVED: [Served; 19] = [
     served(ApiKey::Produce, "Produce", 3..=13),
     served(ApiKey::Fetch, "Fetch", 4..=18),
     served(ApiKey::ListOffsets, "ListOffsets", 1..=10),
     served(ApiKey::Metadata, "Metadata", 0..=13),
+    served(ApiKey::OffsetCommit, "OffsetCommit", 2..=9),
+    served(ApiKey::OffsetFetch, "OffsetFetch", 1..=9),
     served(ApiKey::FindCoordinator, "FindCoordinator", 0..=6),
+    served(ApiKey::JoinGroup, "JoinGroup", 0..=9),
+    served(ApiKey::Heartbeat, "Heartbeat", 0..=4),
+    served(ApiKey::LeaveGroup, "LeaveGroup", 0..=5),
+    served(ApiKey::SyncGroup, "SyncGroup", 0..=5),
+    served(ApiKey::DescribeGroups, "DescribeGroups", 0..=6),
+    served(ApiKey::ListGroups, "ListGroups", 0..=5),
     served(ApiKey::ApiVersions, "ApiVersions", 0..=4),
     served(ApiKey::CreateTopics, "CreateTopics", 2..=7),
     served(ApiKey::DeleteTopics, "DeleteTopics", 1..=6),
@@ -72,11 +82,11 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
             _ => Answer::Close,
         };
     }
-    let Ok((_, request)) = decode_request(frame) else {
+    let Ok((header, request)) = decode_request(frame) else {
         return Answer::Close;
     };
     let silent = matches!(&request, RequestKind::Produce(request) if request.acks == 0);
-    let Some(response) = respond(broker, peer, version, request).await else {
+    let Some(response) = respond(broker, peer, header.client_id, version, request).await else {
         return Answer::Close;
     };
     peer.client.called(served.name, version);
@@ -91,6 +101,7 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
 async fn respond(
     broker: &Broker,
     peer: &mut Peer,
+    client_id: Option<StrBytes>,
     version: i16,
     request: RequestKind,
 ) -> Option<ResponseKind> {
@@ -102,7 +113,7 @@ async fn respond(
         RequestKind::DescribeCluster(request) => {
             cluster::answer(broker, peer, version, &request).into()
         }
-        RequestKind::FindCoordinator(request) => coordinator::answer(version, request).into(),
+        RequestKind::FindCoordinator(request) => coordinator::answer(peer, version, request).into(),
         RequestKind::InitProducerId(request) => producer_id::answer(broker, &request).into(),
         RequestKind::CreateTopics(request) => topics::create(broker, version, &request).into(),
         RequestKind::DeleteTopics(request) => topics::delete(broker, version, request).into(),
@@ -110,6 +121,6 @@ async fn respond(
         RequestKind::ListOffsets(request) => list_offsets::answer(broker, version, request).into(),
         RequestKind::Produce(request) => produce::answer(broker, version, request).into(),
         RequestKind::Fetch(request) => fetch::answer(broker, peer, version, request).await.into(),
-        _ => return None,
+        request => return groups::answer(broker, peer, client_id, version, request).await,
     })
 }

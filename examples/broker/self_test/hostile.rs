@@ -41,7 +41,7 @@ const HUGE: [&[u8]; 4] = [
 
 pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), Failure> {
     let mut sender = Sender { subject, connection: None, sent: 0, answered: 0 };
-    for (api, versions, sample) in samples() {
+    for (api, versions, sample) in samples().into_iter().chain(super::groups::SAMPLES) {
         let (sent, answered) = (sender.sent, sender.answered);
         for version in versions {
             sender.distort(&sample(version)?).await?;
@@ -126,7 +126,7 @@ impl Sender<'_> {
     }
 }
 
-type Sample = fn(i16) -> Result<Vec<u8>, Failure>;
+pub(super) type Sample = fn(i16) -> Result<Vec<u8>, Failure>;
 
 /// For each API a request of each version, with an element in each of its arrays. None changes anything that would take
 /// memory.
@@ -211,7 +211,7 @@ fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 11] {
     ]
 }
 
-fn name() -> StrBytes {
+pub(super) fn name() -> StrBytes {
     StrBytes::from_static_str("hostile")
 }
 

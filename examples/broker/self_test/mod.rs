@@ -3,6 +3,7 @@
 mod burdens;
 mod client;
 mod fetcher;
+mod groups;
 mod hostile;
 mod records;
 mod sessions;
@@ -93,6 +94,8 @@ pub(crate) async fn run() -> Result<bool, Failure> {
         let outcome = sessions::check(&mut checks, &subject, version).await;
         checks.ended("fetching in sessions", outcome);
     }
+    let outcome = groups::check(&mut checks).await;
+    checks.ended("consuming in groups", outcome);
     let outcome = small::check(&mut checks).await;
     checks.ended("going without", outcome);
     let outcome = burdens::check(&mut checks, &subject).await;

@@ -12,11 +12,12 @@ use alloc::{format, vec};
 use bytes::Bytes;
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiVersionsRequest,
-    ConsumerGroupHeartbeatRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, EndTxnRequest, FetchRequest,
-    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
-    LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
-    OffsetFetchRequest, ProduceRequest, SyncGroupRequest, TxnOffsetCommitRequest,
+    ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, CreatePartitionsRequest,
+    CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeGroupsRequest,
+    EndTxnRequest, FetchRequest, FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest,
+    JoinGroupRequest, LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest,
+    OffsetCommitRequest, OffsetFetchRequest, ProduceRequest, SyncGroupRequest,
+    TxnOffsetCommitRequest,
 };
 use kafka_protocol::protocol::{Request, VersionRange};
 
@@ -202,6 +203,8 @@ const APIS: &[Api] = &[
     api::<HeartbeatRequest>(),
     api::<LeaveGroupRequest>(),
     api::<SyncGroupRequest>(),
+    api::<DescribeGroupsRequest>(),
+    api::<ListGroupsRequest>(),
     api::<ApiVersionsRequest>(),
     api::<CreateTopicsRequest>(),
     api::<DeleteTopicsRequest>(),
@@ -213,6 +216,7 @@ const APIS: &[Api] = &[
     api::<CreatePartitionsRequest>(),
     api::<DescribeClusterRequest>(),
     api::<ConsumerGroupHeartbeatRequest>(),
+    api::<ConsumerGroupDescribeRequest>(),
 ];
 
 #[test]
