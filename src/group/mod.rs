@@ -99,6 +99,7 @@ mod group_metadata;
 mod hasher;
 mod name_order;
 mod racks;
+mod regex;
 mod registry;
 mod subscriptions;
 mod topic_hash;
@@ -110,5 +111,6 @@ pub use group_metadata::{
     RefreshDeadline,
 };
 pub use hasher::TopicHasher;
+pub use regex::{GroupRegexes, NewTopics, RegexRefresh, RegexRefreshError};
 pub use subscriptions::{GroupSubscription, Subscriptions, SubscriptionsError};
 pub use topic_hash::{MetadataHash, TopicHash};
