@@ -17,10 +17,15 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod group_metadata;
+mod group_shard;
+mod image;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
 mod runner;
+mod topic_hash;
+mod topic_hash_layout;
 mod value;
 
 use runner::{Subject, Tally};
@@ -32,8 +37,11 @@ use std::path::{Path, PathBuf};
 const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
+    &group_metadata::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
+    &topic_hash::SUBJECT,
+    &topic_hash_layout::SUBJECT,
 ];
 
 /// The environment variable that names a second folder of vectors.
