@@ -13,6 +13,7 @@ A Kafka-compatible broker in one process; everything it stores is in memory.
   --sessions N              fetch sessions that the cache holds (1000)
   --connections N           connections served at once (10000)
   --rebalance-delay MS      how long an empty classic group waits for more members (3000)
+  --heartbeat MS            how often members of next-generation groups send heartbeats (5000)
   --stats                   print a line of counters once a second
   --stats-json              the same as `stats {json}`
   --answer-71-once          answer one fetch of each client with INVALID_FETCH_SESSION_EPOCH
@@ -34,6 +35,7 @@ pub(crate) struct Args {
     pub(crate) sessions: u32,
     pub(crate) connections: usize,
     pub(crate) rebalance_delay_ms: i32,
+    pub(crate) heartbeat_ms: i32,
     pub(crate) stats: bool,
     pub(crate) stats_json: bool,
     pub(crate) answer_71_once: bool,
@@ -53,6 +55,7 @@ impl Default for Args {
             sessions: 1_000,
             connections: 10_000,
             rebalance_delay_ms: 3_000,
+            heartbeat_ms: 5_000,
             stats: false,
             stats_json: false,
             answer_71_once: false,
@@ -79,6 +82,9 @@ impl Args {
                 Long("connections") => args.connections = parser.value()?.parse()?,
                 Long("rebalance-delay") => {
                     args.rebalance_delay_ms = parser.value()?.parse_with(milliseconds)?;
+                }
+                Long("heartbeat") => {
+                    args.heartbeat_ms = parser.value()?.parse_with(milliseconds)?;
                 }
                 Long("stats") => args.stats = true,
                 Long("stats-json") => args.stats_json = true,

@@ -46,10 +46,12 @@ impl Broker {
             .with_cached_partitions_max(MAX_CACHED_PARTITIONS)
             .with_hash_seed(random.draw())
             .with_change_tracking(ChangeTracking::On);
-        let groups = Groups::new(GroupConfig {
+        let groups = GroupConfig {
             initial_rebalance_delay_ms: args.rebalance_delay_ms,
+            consumer_heartbeat_ms: args.heartbeat_ms,
             ..GroupConfig::default()
-        });
+        };
+        let groups = Groups::new(groups, random.draw());
         let cluster_id = format!("{:032x}", random.bits());
         Ok(Self {
             args,
@@ -100,11 +102,13 @@ impl Broker {
         let topic = {
             let mut topics = lock(&self.topics);
             let count = topics.check_new(name, partitions)?;
-            topics.put(Topic {
+            let topic = topics.put(Topic {
                 id,
                 name: TopicName::from(name),
                 logs: (0..count).map(|_| self.new_log()).collect(),
-            })?
+            })?;
+            self.tell_groups(&topics);
+            topic
         };
         self.topic_changed(&topic);
         Ok(topic)
@@ -118,7 +122,9 @@ impl Broker {
             let count = topics.check_growth(old, partitions)?;
             let mut topic = Topic::clone(old);
             topic.logs.resize_with(count, || self.new_log());
-            topics.put(topic)?
+            let topic = topics.put(topic)?;
+            self.tell_groups(&topics);
+            topic
         };
         self.topic_changed(&topic);
         Ok(())
@@ -126,9 +132,13 @@ impl Broker {
 
     /// Deletes a topic and its records.
     pub(crate) fn delete_topic(&self, id: TopicId) -> Result<Arc<Topic>, ErrorCode> {
-        let topic = lock(&self.topics).remove(id)?;
+        let topic = {
+            let mut topics = lock(&self.topics);
+            let topic = topics.remove(id)?;
+            self.tell_groups(&topics);
+            topic
+        };
         self.topic_changed(&topic);
-        self.groups.topic_deleted(&topic.name);
         Ok(topic)
     }
 
@@ -137,6 +147,11 @@ impl Broker {
         self.waiting.wake_partition(&topic.name, partition);
         let wake = |marked: Marked| self.waiting.wake_session(marked.session_id);
         lock(&self.cache).mark(topic.id, &topic.name, partition, change, wake);
+    }
+
+    /// Tells the groups of each change of the topics, which are still locked so that it happens in order.
+    fn tell_groups(&self, topics: &Topics) {
+        self.groups.with(|coordinator| coordinator.topics_changed(topics.clone()));
     }
 
     fn topic_changed(&self, topic: &Topic) {

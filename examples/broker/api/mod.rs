@@ -18,7 +18,6 @@ use crate::server::Peer;
 use bytes::Bytes;
 use kafka_coordination::wire::{Preamble, decode_request};
 use kafka_protocol::messages::{ApiKey, RequestKind, ResponseKind};
-use kafka_protocol::protocol::StrBytes;
 use std::ops::RangeInclusive;
 
 /// What becomes of a request.
@@ -41,7 +40,7 @@ struct Served {
 }
 
 /// Everything that is served, which is everything that is advertised.
-const SERVED: [Served; 19] = [
+const SERVED: [Served; 21] = [
     served(ApiKey::Produce, "Produce", 3..=13),
     served(ApiKey::Fetch, "Fetch", 4..=18),
     served(ApiKey::ListOffsets, "ListOffsets", 1..=10),
@@ -61,6 +60,8 @@ const SERVED: [Served; 19] = [
     served(ApiKey::InitProducerId, "InitProducerId", 0..=5),
     served(ApiKey::CreatePartitions, "CreatePartitions", 0..=3),
     served(ApiKey::DescribeCluster, "DescribeCluster", 0..=2),
+    served(ApiKey::ConsumerGroupHeartbeat, "ConsumerGroupHeartbeat", 0..=1),
+    served(ApiKey::ConsumerGroupDescribe, "ConsumerGroupDescribe", 0..=1),
 ];
 
 const fn served(key: ApiKey, name: &'static str, versions: RangeInclusive<i16>) -> Served {
@@ -85,8 +86,9 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
     let Ok((header, request)) = decode_request(frame) else {
         return Answer::Close;
     };
+    let client_id = header.client_id.as_deref().unwrap_or_default();
     let silent = matches!(&request, RequestKind::Produce(request) if request.acks == 0);
-    let Some(response) = respond(broker, peer, header.client_id, version, request).await else {
+    let Some(response) = respond(broker, peer, client_id, version, request).await else {
         return Answer::Close;
     };
     peer.client.called(served.name, version);
@@ -101,7 +103,7 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
 async fn respond(
     broker: &Broker,
     peer: &mut Peer,
-    client_id: Option<StrBytes>,
+    client_id: &str,
     version: i16,
     request: RequestKind,
 ) -> Option<ResponseKind> {

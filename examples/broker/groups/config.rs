@@ -10,8 +10,12 @@ pub(crate) struct GroupConfig {
     pub(crate) initial_rebalance_delay_ms: i32,
     /// How long a member that has never been answered may wait in `JoinGroup`; it is there no more if it does.
     pub(crate) new_member_join_ms: i32,
-    /// `group.max.size`.
+    /// `group.max.size` and `group.consumer.max.size`.
     pub(crate) max_members: usize,
+    /// `group.consumer.session.timeout.ms`.
+    pub(crate) consumer_session_ms: i32,
+    /// `group.consumer.heartbeat.interval.ms`.
+    pub(crate) consumer_heartbeat_ms: i32,
     /// `offset.metadata.max.bytes`.
     pub(crate) max_offset_metadata: usize,
     /// The most groups with members.
@@ -30,6 +34,8 @@ impl Default for GroupConfig {
             initial_rebalance_delay_ms: 3_000,
             new_member_join_ms: 300_000,
             max_members: 1_000,
+            consumer_session_ms: 45_000,
+            consumer_heartbeat_ms: 5_000,
             max_offset_metadata: 4_096,
             max_groups: 10_000,
             max_offsets: 1_000_000,

@@ -11,6 +11,9 @@ pub(crate) struct Counts {
     pub(crate) offsets: usize,
     /// Generations that leaders of classic groups have assigned.
     pub(crate) generations: u64,
+    /// How often topics of consumer groups were looked at, and how often such a group's epoch rose.
+    pub(crate) refreshes: u64,
+    pub(crate) epoch_bumps: u64,
 }
 
 impl Counts {
@@ -20,6 +23,8 @@ impl Counts {
             "members": self.members,
             "offsets": self.offsets,
             "generations": self.generations,
+            "refreshes": self.refreshes,
+            "epoch_bumps": self.epoch_bumps,
         })
     }
 }

@@ -1,7 +1,9 @@
 //! Groups as an administrator sees them.
 
 use super::Coordinator;
-use super::classic::{Group, State};
+use super::classic::{self, State};
+use super::consumer;
+use super::coordinator::Group;
 use bytes::Bytes;
 
 /// A group in a list.
@@ -33,16 +35,34 @@ pub(crate) struct DescribedMember {
     pub(crate) assignment: Bytes,
 }
 
+/// A consumer group of the next generation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DescribedConsumer {
+    pub(crate) state: &'static str,
+    pub(crate) epoch: i32,
+    pub(crate) target_epoch: i32,
+    pub(crate) members: Vec<(String, consumer::Member)>,
+}
+
 const CLASSIC: &str = "Classic";
+const CONSUMER: &str = "Consumer";
 
 impl Coordinator {
     /// All groups, those that only have offsets among them.
     pub(crate) fn list(&self) -> Vec<Listed> {
-        let with_members = self.groups().map(|(name, group)| Listed {
-            name: name.to_owned(),
-            protocol_type: group.protocol_type().unwrap_or_default().to_owned(),
-            state: state(group.state()),
-            kind: CLASSIC,
+        let with_members = self.groups().map(|(name, group)| match group {
+            Group::Classic(group) => Listed {
+                name: name.to_owned(),
+                protocol_type: group.protocol_type().unwrap_or_default().to_owned(),
+                state: state(group.state()),
+                kind: CLASSIC,
+            },
+            Group::Consumer(group) => Listed {
+                name: name.to_owned(),
+                protocol_type: "consumer".to_owned(),
+                state: group.state(),
+                kind: CONSUMER,
+            },
         });
         let empty = self.empty_groups().map(|name| Listed {
             name: name.to_owned(),
@@ -53,22 +73,39 @@ impl Coordinator {
         with_members.chain(empty).collect()
     }
 
-    /// A group that is there.
+    /// A classic group, or one that has offsets only.
     pub(crate) fn describe(&self, name: &str) -> Option<Described> {
         match self.group(name) {
-            Some(group) => Some(describe(group)),
+            Some(Group::Classic(group)) => Some(describe(group)),
             None if self.has_offsets(name) => Some(Described {
                 state: state(State::Empty),
                 protocol_type: String::new(),
                 protocol: String::new(),
                 members: Vec::new(),
             }),
-            None => None,
+            Some(Group::Consumer(_)) | None => None,
         }
+    }
+
+    /// A consumer group of the next generation.
+    pub(crate) fn describe_consumer(&self, name: &str) -> Option<DescribedConsumer> {
+        let Some(Group::Consumer(group)) = self.group(name) else {
+            return None;
+        };
+        Some(DescribedConsumer {
+            state: group.state(),
+            epoch: group.epoch(),
+            target_epoch: group.target_epoch(),
+            members: group
+                .members()
+                .iter()
+                .map(|(id, member)| (id.clone(), member.clone()))
+                .collect(),
+        })
     }
 }
 
-fn describe(group: &Group) -> Described {
+fn describe(group: &classic::Group) -> Described {
     let protocol = group.protocol_name().unwrap_or_default();
     let is_stable = group.state() == State::Stable;
     let members = group.members().iter().map(|(id, member)| DescribedMember {

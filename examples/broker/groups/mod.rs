@@ -5,6 +5,7 @@
 
 mod classic;
 mod config;
+mod consumer;
 mod coordinator;
 mod counts;
 mod described;
@@ -12,13 +13,14 @@ mod offsets;
 
 pub(crate) use classic::{Claim, Join, Joined, Leaving, Protocol, Sync};
 pub(crate) use config::GroupConfig;
+pub(crate) use consumer::{ASSIGNOR, Assignment, Heartbeat, Refusal, Told};
 pub(crate) use coordinator::Coordinator;
 pub(crate) use counts::Counts;
-pub(crate) use described::Described;
+pub(crate) use described::{Described, DescribedConsumer};
 pub(crate) use offsets::{Commit, Committed};
 
 use crate::broker::{Broker, lock};
-use kafka_coordination::{Monotonic, TopicName};
+use kafka_coordination::Monotonic;
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -34,8 +36,9 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    pub(crate) fn new(config: GroupConfig) -> Self {
-        Self { coordinator: Mutex::new(Coordinator::new(config)), alarm: Notify::new() }
+    pub(crate) fn new(config: GroupConfig, hash_seed: u64) -> Self {
+        let coordinator = Mutex::new(Coordinator::new(config, hash_seed));
+        Self { coordinator, alarm: Notify::new() }
     }
 
     /// Lets the coordinator decide something.
@@ -56,10 +59,6 @@ impl Groups {
         let (reply, answer) = oneshot::channel();
         self.with(|coordinator| act(coordinator, reply));
         answer
-    }
-
-    pub(crate) fn topic_deleted(&self, topic: &TopicName) {
-        self.with(|coordinator| coordinator.forget_topic(topic));
     }
 }
 

@@ -72,6 +72,10 @@ def main():
         name = f"group-{kind.name}"
         with scenario(name) as (broker, connect):
             groups.classic(report, broker, connect(kind), starts(name, kind, broker, "classic"))
+        if kind.name in groups.NEXT_GENERATION:
+            name = f"next-generation-{kind.name}"
+            with scenario(name, "--heartbeat", "500") as (broker, connect):
+                groups.next_generation(report, broker, connect(kind), starts(name, kind, broker, "consumer"))
     report.close()
     return 1 if report.failed else 0
 

@@ -32,8 +32,8 @@ class Member:
         return ((partition.topic, partition.partition) for partition in self._consumer.assignment())
 
     def grow(self, topic, partitions):
-        futures = AdminClient(self._broker).create_partitions([NewPartitions(topic, partitions)])
-        for future in futures.values():
+        admin = AdminClient(self._broker)
+        for future in admin.create_partitions([NewPartitions(topic, partitions)]).values():
             future.result(timeout=30)
 
     def close(self):

@@ -7,7 +7,6 @@ use crate::server::Peer;
 use bytes::Bytes;
 use kafka_protocol::messages::join_group_response::JoinGroupResponseMember;
 use kafka_protocol::messages::{JoinGroupRequest, JoinGroupResponse};
-use kafka_protocol::protocol::StrBytes;
 use uuid::Builder;
 
 /// The first version with a time-out for rebalances of its own.
@@ -22,11 +21,11 @@ const FIRST_WITH_SKIPPING: i16 = 9;
 pub(super) async fn answer(
     broker: &Broker,
     peer: &Peer,
-    client_id: Option<StrBytes>,
+    client_id: &str,
     version: i16,
     request: JoinGroupRequest,
 ) -> Option<JoinGroupResponse> {
-    let join = join(broker, peer, client_id.as_deref().unwrap_or_default(), version, &request);
+    let join = join(broker, peer, client_id, version, &request);
     let group = own(&request.group_id);
     // Nothing of the request's bytes is held while the member waits.
     drop(request);

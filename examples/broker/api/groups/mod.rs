@@ -1,5 +1,7 @@
 //! The APIs of consumer groups: from messages to what the coordinator decides on, and back.
 
+mod consumer_describe;
+mod consumer_heartbeat;
 mod describe;
 mod heartbeat;
 mod join;
@@ -18,7 +20,7 @@ use kafka_protocol::protocol::StrBytes;
 pub(super) async fn answer(
     broker: &Broker,
     peer: &Peer,
-    client_id: Option<StrBytes>,
+    client_id: &str,
     version: i16,
     request: RequestKind,
 ) -> Option<ResponseKind> {
@@ -31,6 +33,12 @@ pub(super) async fn answer(
         RequestKind::LeaveGroup(request) => leave::answer(broker, version, request).into(),
         RequestKind::OffsetCommit(request) => offset_commit::answer(broker, request).into(),
         RequestKind::OffsetFetch(request) => offset_fetch::answer(broker, version, request).into(),
+        RequestKind::ConsumerGroupHeartbeat(request) => {
+            consumer_heartbeat::answer(broker, peer, client_id, version, request).into()
+        }
+        RequestKind::ConsumerGroupDescribe(request) => {
+            consumer_describe::answer(broker, request).into()
+        }
         RequestKind::ListGroups(request) => list::answer(broker, &request).into(),
         RequestKind::DescribeGroups(request) => describe::answer(broker, version, request).into(),
         _ => return None,

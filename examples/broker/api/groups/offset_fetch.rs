@@ -66,11 +66,15 @@ fn answer_group(
     coordinator: &Coordinator,
     group: OffsetFetchRequestGroup,
 ) -> OffsetFetchResponseGroup {
-    let topics = match group.topics {
-        Some(topics) => some(coordinator, &group.group_id, topics),
-        None => all(coordinator, &group.group_id),
+    let member_id = group.member_id.as_deref();
+    let checked = coordinator.check_offset_fetch(&group.group_id, member_id, group.member_epoch);
+    let response = OffsetFetchResponseGroup::default();
+    let response = match (checked, group.topics) {
+        (Err(error), _) => response.with_error_code(error.code()),
+        (Ok(()), Some(topics)) => response.with_topics(some(coordinator, &group.group_id, topics)),
+        (Ok(()), None) => response.with_topics(all(coordinator, &group.group_id)),
     };
-    OffsetFetchResponseGroup::default().with_topics(topics).with_group_id(group.group_id)
+    response.with_group_id(group.group_id)
 }
 
 fn some(
