@@ -140,6 +140,16 @@ impl Topics {
         Ok(topic)
     }
 
+    /// A change of a topic that is none of its partitions or replicas, as of its leaders.
+    pub(crate) fn touch(&mut self, id: TopicId) -> Result<(), ErrorCode> {
+        let topic = self.by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
+        let mut delta = self.next_delta();
+        for partition in topic.partitions() {
+            delta.set_replicas(id, partition, &[]).set_replicas(id, partition, &[NODE_ID]);
+        }
+        self.apply(&delta)
+    }
+
     fn apply(&mut self, delta: &ImageDelta) -> Result<(), ErrorCode> {
         self.changes = Arc::new(self.image.apply(delta).map_err(|error| code(&error))?);
         Ok(())

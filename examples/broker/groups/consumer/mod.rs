@@ -10,6 +10,8 @@ mod heartbeat;
 mod member;
 mod reconcile;
 mod request;
+#[cfg(test)]
+mod tests;
 mod uniform;
 
 pub(crate) use member::Member;

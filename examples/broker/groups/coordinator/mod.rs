@@ -3,6 +3,8 @@
 mod classic;
 mod consumer;
 mod offsets;
+#[cfg(test)]
+mod tests;
 
 use super::consumer::Cluster;
 use super::offsets::Offsets;
