@@ -21,6 +21,14 @@ A Kafka-compatible broker in one process; everything it stores is in memory.
   --self-test               run a scripted client against a broker on a free port, then exit
   --help                    print this
 
+Clients consume in groups, of the classic protocol and of the next generation (group.protocol=consumer). Two members that
+share a topic, each in a terminal of its own:
+
+  kcat -b 127.0.0.1:9092 -G readers demo
+  kcat -b 127.0.0.1:9092 -G readers -X group.protocol=consumer demo     (librdkafka 2.12 or later)
+
+but all members of one group by the same protocol. Offsets that they commit are in memory, as the records are.
+
 Ctrl-C or SIGTERM ends it and prints its counters as `stats {json}`; SIGUSR1 prints them at once.";
 
 /// What the command line asks for.

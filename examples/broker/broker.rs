@@ -149,6 +149,14 @@ impl Broker {
         lock(&self.cache).mark(topic.id, &topic.name, partition, change, wake);
     }
 
+    /// Does to a topic what a change of its leaders would do: it is told to the groups, and changes nothing for them.
+    pub(crate) fn touch_topic(&self, id: TopicId) -> Result<(), ErrorCode> {
+        let mut topics = lock(&self.topics);
+        topics.touch(id)?;
+        self.tell_groups(&topics);
+        Ok(())
+    }
+
     /// Tells the groups of each change of the topics, which are still locked so that it happens in order.
     fn tell_groups(&self, topics: &Topics) {
         self.groups.with(|coordinator| coordinator.topics_changed(topics.clone()));

@@ -13,7 +13,7 @@ mod offsets;
 
 pub(crate) use classic::{Claim, Join, Joined, Leaving, Protocol, Sync};
 pub(crate) use config::GroupConfig;
-pub(crate) use consumer::{ASSIGNOR, Assignment, Heartbeat, Refusal, Told};
+pub(crate) use consumer::{ASSIGNOR, Assignment, Heartbeat, Told};
 pub(crate) use coordinator::Coordinator;
 pub(crate) use counts::Counts;
 pub(crate) use described::{Described, DescribedConsumer};

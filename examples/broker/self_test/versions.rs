@@ -19,6 +19,11 @@ pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), 
         let response = client.call(version, &request_of(version, &request)).await?;
         let ok = response.error_code == 0 && response.api_keys.len() == 21;
         checks.that(ok, format_args!("ApiVersions {version} lists what is served"));
+        let next_generation = response
+            .finalized_features
+            .iter()
+            .any(|feature| &*feature.name == "group.version" && feature.max_version_level == 1);
+        checks.equal(next_generation, version >= 3, "and the level of group.version where it can");
     }
     let bad = request.clone().with_client_software_name(StrBytes::from_static_str("-"));
     let response = client.call(3, &bad).await?;

@@ -37,11 +37,11 @@ class Group:
         self.members = []
         self.records = []
 
-    def join(self, *topics):
+    def join(self, *topics, command="subscribe"):
         """One more member."""
         member = self._start()
         self.members.append(member)
-        member.do("subscribe", *topics)
+        member.do(command, *topics)
         return member
 
     def leave(self, member):

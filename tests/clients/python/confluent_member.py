@@ -21,6 +21,10 @@ class Member:
     def subscribe(self, topics):
         self._consumer.subscribe(topics)
 
+    def match(self, pattern):
+        """This client takes for a regular expression what begins like one."""
+        self._consumer.subscribe(["^" + pattern])
+
     def poll(self, timeout_ms):
         for message in self._consumer.consume(num_messages=500, timeout=timeout_ms / 1000):
             if message.error():

@@ -20,6 +20,8 @@ def _obey(consumer, words):
     match words:
         case ["subscribe", *topics]:
             consumer.subscribe(topics)
+        case ["match", pattern]:
+            consumer.match(pattern)
         case ["poll", polls, enough]:
             _poll(consumer, int(polls), int(enough))
         case ["assignment"]:

@@ -50,6 +50,9 @@ fn found(topics: &Topics, group: DescribedConsumer) -> DescribedGroup {
             .with_client_id(str_bytes(member.client_id))
             .with_client_host(str_bytes(member.client_host))
             .with_subscribed_topic_names(names.collect())
+            .with_subscribed_topic_regex(
+                (!member.regex.is_empty()).then(|| str_bytes(member.regex)),
+            )
             .with_assignment(assignment(topics, &member.assigned))
             .with_target_assignment(assignment(topics, &member.target))
             .with_member_type(CONSUMER)

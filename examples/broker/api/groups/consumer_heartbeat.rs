@@ -2,9 +2,9 @@
 
 use super::{own, own_if_any, str_bytes};
 use crate::broker::{Broker, lock};
-use crate::groups::{Assignment, Heartbeat, Refusal, Told};
+use crate::groups::{Assignment, Heartbeat, Told};
 use crate::server::Peer;
-use kafka_coordination::{ErrorCode, TopicId};
+use kafka_coordination::TopicId;
 use kafka_protocol::messages::consumer_group_heartbeat_response::{
     self as response, TopicPartitions,
 };
@@ -26,8 +26,7 @@ pub(super) fn answer(
     let group = own(&request.group_id);
     let heartbeat = heartbeat(broker, peer, client_id, version, request);
     let (told, interval_ms) = broker.groups.with(|coordinator| {
-        let told = heartbeat
-            .and_then(|heartbeat| coordinator.consumer_heartbeat(&group, &heartbeat, broker.now()));
+        let told = coordinator.consumer_heartbeat(&group, &heartbeat, broker.now());
         (told, coordinator.heartbeat_interval_ms())
     });
     match told {
@@ -44,10 +43,7 @@ fn heartbeat(
     client_id: &str,
     version: i16,
     request: ConsumerGroupHeartbeatRequest,
-) -> Result<Heartbeat, Refusal> {
-    if request.subscribed_topic_regex.is_some_and(|regex| !regex.is_empty()) {
-        return Err((ErrorCode::InvalidRequest, "this broker matches no names of topics"));
-    }
+) -> Heartbeat {
     let member_id = if request.member_id.is_empty() && version < FIRST_WITH_OWN_ID {
         TopicId::from_u128(lock(&broker.random).bits()).to_string()
     } else {
@@ -55,7 +51,7 @@ fn heartbeat(
     };
     let topics =
         request.subscribed_topic_names.map(|names| names.iter().map(|name| own(name)).collect());
-    Ok(Heartbeat {
+    Heartbeat {
         client_id: own(client_id),
         client_host: peer.from.ip().to_string(),
         member_id,
@@ -67,6 +63,7 @@ fn heartbeat(
             ms => Some(ms.max(0)),
         },
         topics,
+        regex: own_if_any(request.subscribed_topic_regex.as_ref()),
         server_assignor: own_if_any(request.server_assignor.as_ref()),
         owned: request.topic_partitions.map(|owned| {
             let mut partitions = Assignment::new();
@@ -75,7 +72,7 @@ fn heartbeat(
             }
             partitions
         }),
-    })
+    }
 }
 
 fn respond(told: Told) -> ConsumerGroupHeartbeatResponse {

@@ -10,6 +10,7 @@ impl Group {
         &mut self,
         heartbeat: &Heartbeat,
         cluster: &mut Cluster,
+        now: Monotonic,
     ) -> Result<Told, Refusal> {
         heartbeat.check()?;
         let id = heartbeat.member_id.clone();
@@ -33,7 +34,7 @@ impl Group {
             member.revoking.clear();
             member.revoke_deadline = None;
         } else {
-            self.fence(std::slice::from_ref(&id), cluster);
+            self.fence(std::slice::from_ref(&id), cluster, now);
         }
         debug_assert!(matches!(heartbeat.member_epoch, LEAVE | LEAVE_FOR_NOW));
         Ok(Told { member_id: id, member_epoch: heartbeat.member_epoch, assignment: None })
@@ -48,17 +49,18 @@ impl Group {
         });
         let due: Vec<_> = due.map(|(id, _)| id.clone()).collect();
         if !due.is_empty() {
-            self.fence(&due, cluster);
+            self.fence(&due, cluster, now);
         }
     }
 
     /// Takes members out; the next heartbeat of another gives their partitions away.
-    fn fence(&mut self, ids: &[String], cluster: &mut Cluster) {
+    fn fence(&mut self, ids: &[String], cluster: &mut Cluster, now: Monotonic) {
         for id in ids {
             if let Some(instance) = self.members.remove(id).and_then(|member| member.instance_id) {
                 self.instances.remove(&instance);
             }
         }
+        self.refresh_regexes(cluster, now);
         cluster.subscriptions.subscribe(&self.name, self.subscribed());
         let hash = cluster.subscriptions.metadata_hash(&self.name, cluster.topics.image());
         // At the last epoch there is no other; the members that are left keep what they have.

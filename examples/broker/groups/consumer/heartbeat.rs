@@ -1,6 +1,7 @@
 //! Heartbeats of members that join and stay.
 
 use super::member::{Member, PARTITION, contains, size, topic_bytes};
+use super::regexes::Regexes;
 use super::request::{Assignment, Heartbeat, JOIN, LEAVE_FOR_NOW, Refusal, Told};
 use super::uniform::{self, Candidate};
 use super::{Cluster, Group};
@@ -30,8 +31,10 @@ impl Group {
         let before = member.assigned.clone();
         member.session_deadline = Some(now.saturating_add(self.config.consumer_session_ms.into()));
         self.put(&id, member);
-        if is_due {
-            self.refresh(changed, cluster, now).map_err(exhausted)?;
+        // A member of a regular expression that has matched already gets its topics by `changed`.
+        let matched = self.refresh_regexes(cluster, now);
+        if is_due || matched {
+            self.refresh(changed || matched, cluster, now).map_err(exhausted)?;
         }
         if self.metadata.epoch() > self.target_epoch {
             self.assign(cluster);
@@ -112,6 +115,11 @@ impl Group {
 
     /// Whether there is room for what the member says, and for a target assignment that follows from it.
     fn check_room(&self, member: &Member, cluster: &Cluster, room: usize) -> Result<(), Refusal> {
+        let mut patterns = self.patterns();
+        patterns.insert(&member.regex);
+        if !Regexes::may_be(patterns.len()) {
+            return Err((ErrorCode::GroupMaxSizeReached, "the group has many regular expressions"));
+        }
         let mut topics = self.subscribed();
         topics.extend(member.topics.iter().map(String::as_str));
         let image = cluster.topics.image();
@@ -151,11 +159,17 @@ impl Group {
             topics.insert(topic.id(), topic.partition_count());
         }
         let existing = |name: &String| Some(image.topic_by_name(name)?.id());
+        let regexes = &self.regexes;
         let candidates: Vec<_> = self
             .members
             .values()
             .map(|member| Candidate {
-                topics: member.topics.iter().filter_map(existing).collect(),
+                topics: member
+                    .topics
+                    .iter()
+                    .chain(regexes.of(&member.regex))
+                    .filter_map(existing)
+                    .collect(),
                 target: &member.target,
             })
             .collect();

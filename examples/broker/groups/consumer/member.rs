@@ -31,6 +31,8 @@ pub(crate) struct Member {
     pub(crate) client_host: String,
     pub(super) rebalance_timeout_ms: i32,
     pub(crate) topics: BTreeSet<String>,
+    /// Empty if it has none.
+    pub(crate) regex: String,
     /// What it may consume.
     pub(crate) assigned: Assignment,
     /// What it is to give up, and nobody else may have yet.
@@ -55,6 +57,7 @@ impl Member {
             client_host: String::new(),
             rebalance_timeout_ms: 0,
             topics: BTreeSet::new(),
+            regex: String::new(),
             assigned: Assignment::new(),
             revoking: Assignment::new(),
             target: Assignment::new(),
@@ -76,13 +79,16 @@ impl Member {
         if let Some(ms) = heartbeat.rebalance_timeout_ms {
             self.rebalance_timeout_ms = ms;
         }
-        match &heartbeat.topics {
-            Some(topics) if *topics != self.topics => {
-                self.topics.clone_from(topics);
-                true
-            }
-            _ => false,
+        let mut changed = false;
+        if let Some(topics) = heartbeat.topics.as_ref().filter(|topics| **topics != self.topics) {
+            self.topics.clone_from(topics);
+            changed = true;
         }
+        if let Some(regex) = heartbeat.regex.as_ref().filter(|regex| **regex != self.regex) {
+            self.regex.clone_from(regex);
+            changed = true;
+        }
+        changed
     }
 
     pub(super) fn set_epoch(&mut self, epoch: i32) {

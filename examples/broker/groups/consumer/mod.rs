@@ -9,6 +9,7 @@ mod fence;
 mod heartbeat;
 mod member;
 mod reconcile;
+mod regexes;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -19,8 +20,10 @@ pub(crate) use request::{Assignment, Heartbeat, LEAVE, LEAVE_FOR_NOW, Refusal, T
 
 use super::GroupConfig;
 use crate::topics::Topics;
-use kafka_coordination::group::{GroupMetadata, MetadataHash, Subscriptions};
-use kafka_coordination::{ErrorCode, Monotonic};
+use kafka_coordination::group::{GroupMetadata, MetadataHash, NewTopics, Subscriptions};
+use kafka_coordination::{ErrorCode, Monotonic, Timestamp};
+use member::topic_bytes;
+use regexes::Regexes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the assignor.
@@ -32,6 +35,8 @@ pub(crate) struct Cluster {
     /// As of the last change that `subscriptions` was told of.
     pub(crate) topics: Topics,
     pub(crate) subscriptions: Subscriptions,
+    /// When topics were created, for regular expressions.
+    pub(crate) new_topics: NewTopics,
     /// How often a group's metadata hash was computed, and how often a group's epoch rose.
     pub(crate) refreshes: u64,
     pub(crate) epoch_bumps: u64,
@@ -49,6 +54,7 @@ pub(crate) struct Group {
     members: BTreeMap<String, Member>,
     /// The member id of each static member, by its instance id. Invariant: keys of `members`.
     instances: BTreeMap<String, String>,
+    regexes: Regexes,
 }
 
 impl Group {
@@ -60,6 +66,7 @@ impl Group {
             target_epoch: 0,
             members: BTreeMap::new(),
             instances: BTreeMap::new(),
+            regexes: Regexes::default(),
         }
     }
 
@@ -96,7 +103,8 @@ impl Group {
     /// The memory that the group takes, roughly.
     pub(crate) fn bytes(&self) -> usize {
         let members = self.members.iter().map(|(id, member)| 2 * id.len() + member.bytes());
-        1_024 + 3 * self.name.len() + members.sum::<usize>()
+        let matched = self.regexes.topics().map(|topic| topic_bytes(topic));
+        1_024 + 3 * self.name.len() + members.sum::<usize>() + matched.sum::<usize>()
     }
 
     /// When [`Group::handle_timeout`] has something to do.
@@ -111,8 +119,26 @@ impl Group {
         if member.epoch == epoch { Ok(()) } else { Err(ErrorCode::StaleMemberEpoch) }
     }
 
+    /// The regular expressions of the members.
+    fn patterns(&self) -> BTreeSet<&str> {
+        let patterns = self.members.values().map(|member| member.regex.as_str());
+        patterns.filter(|pattern| !pattern.is_empty()).collect()
+    }
+
+    /// Matches the regular expressions again if that is due. Whether they stand for other topics than before.
+    fn refresh_regexes(&mut self, cluster: &Cluster, now: Monotonic) -> bool {
+        let mut regexes = std::mem::take(&mut self.regexes);
+        // Times of resolutions live no longer than this process, so any clock does.
+        let now = Timestamp::from_millis(now.as_millis());
+        let image = cluster.topics.image();
+        let changed = regexes.refresh(&self.patterns(), image, cluster.new_topics, now);
+        self.regexes = regexes;
+        changed
+    }
+
     /// What the members are subscribed to, all together.
     fn subscribed(&self) -> BTreeSet<&str> {
-        self.members.values().flat_map(|member| &member.topics).map(String::as_str).collect()
+        let names = self.members.values().flat_map(|member| &member.topics);
+        names.chain(self.regexes.topics()).map(String::as_str).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! What members say in their heartbeats, and what they are told.
 
+use super::regexes;
 use kafka_coordination::{ErrorCode, TopicId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,8 @@ pub(crate) struct Heartbeat {
     pub(crate) rack_id: Option<String>,
     pub(crate) rebalance_timeout_ms: Option<i32>,
     pub(crate) topics: Option<BTreeSet<String>>,
+    /// A regular expression whose topics the member wants too; none if it is empty.
+    pub(crate) regex: Option<String>,
     pub(crate) server_assignor: Option<String>,
     /// The partitions that the member has.
     pub(crate) owned: Option<Assignment>,
@@ -55,6 +58,10 @@ impl Heartbeat {
         if self.server_assignor.as_ref().is_some_and(|name| name != super::ASSIGNOR) {
             return Err((ErrorCode::UnsupportedAssignor, "the only assignor here is uniform"));
         }
+        if self.regex.as_ref().is_some_and(|regex| !regexes::is_valid(regex)) {
+            let text = "this is no regular expression, or too long";
+            return Err((ErrorCode::InvalidRegularExpression, text));
+        }
         match self.member_epoch {
             JOIN if self.rebalance_timeout_ms.is_none() => {
                 invalid("who joins brings a rebalance time-out")
@@ -62,7 +69,9 @@ impl Heartbeat {
             JOIN if !self.owned.as_ref().is_some_and(BTreeMap::is_empty) => {
                 invalid("who joins has no partitions")
             }
-            JOIN if self.topics.as_ref().is_none_or(BTreeSet::is_empty) => {
+            JOIN if self.topics.as_ref().is_none_or(BTreeSet::is_empty)
+                && self.regex.as_ref().is_none_or(String::is_empty) =>
+            {
                 invalid("who joins subscribes to something")
             }
             LEAVE_FOR_NOW if self.instance_id.is_none() => {
@@ -77,7 +86,7 @@ impl Heartbeat {
     pub(super) fn is_full(&self) -> bool {
         self.member_epoch == JOIN
             || (self.rebalance_timeout_ms.is_some()
-                && self.topics.is_some()
+                && (self.topics.is_some() || self.regex.is_some())
                 && self.owned.is_some())
     }
 }

@@ -28,7 +28,7 @@ impl Coordinator {
         let room = self.room();
         let told = self.change(name, |group, cluster| match group {
             Group::Consumer(group) if matches!(heartbeat.member_epoch, LEAVE | LEAVE_FOR_NOW) => {
-                group.leave(heartbeat, cluster)
+                group.leave(heartbeat, cluster, now)
             }
             Group::Consumer(group) => group.heartbeat(heartbeat, cluster, room, now),
             Group::Classic(_) => Err(NO_GROUP),

@@ -10,7 +10,8 @@ use super::consumer::Cluster;
 use super::offsets::Offsets;
 use super::{Counts, GroupConfig, classic as classic_group, consumer as consumer_group};
 use crate::topics::Topics;
-use kafka_coordination::group::Subscriptions;
+use kafka_coordination::group::{NewTopics, Subscriptions};
+use kafka_coordination::metadata::MetadataImage;
 use kafka_coordination::{ErrorCode, Monotonic};
 use std::collections::{BTreeSet, HashMap};
 
@@ -89,6 +90,7 @@ impl Coordinator {
             cluster: Cluster {
                 topics: Topics::default(),
                 subscriptions: Subscriptions::new(hash_seed),
+                new_topics: NewTopics::new(),
                 refreshes: 0,
                 epoch_bumps: 0,
             },
@@ -111,6 +113,7 @@ impl Coordinator {
         for deleted in changes.deleted() {
             self.offsets.forget_topic(&deleted.name);
         }
+        self.cluster.new_topics.on_image(topics.image().offset(), changes.created().len());
         self.cluster.topics = topics;
     }
 

@@ -1,7 +1,9 @@
 //! Consumer groups on the wire.
 
 mod classic;
+mod consumer;
 mod member;
+mod next;
 mod offsets;
 mod samples;
 mod versions;
@@ -18,6 +20,7 @@ pub(super) async fn check(checks: &mut Checks) -> Result<(), Failure> {
     versions::check(checks, &subject).await?;
     classic::check(checks, &subject).await?;
     offsets::check(checks, &subject).await?;
+    next::check(checks, &subject).await?;
     server.abort();
     Ok(())
 }

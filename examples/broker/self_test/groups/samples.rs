@@ -4,6 +4,7 @@
 use crate::self_test::client::{Failure, encode};
 use crate::self_test::hostile::{Sample, name};
 use bytes::Bytes;
+use kafka_protocol::messages::consumer_group_heartbeat_request::TopicPartitions;
 use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
 use kafka_protocol::messages::leave_group_request::MemberIdentity;
 use kafka_protocol::messages::offset_commit_request::{
@@ -14,12 +15,13 @@ use kafka_protocol::messages::offset_fetch_request::{
 };
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
-    DescribeGroupsRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest,
-    ListGroupsRequest, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest,
+    ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, DescribeGroupsRequest,
+    HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, ListGroupsRequest, OffsetCommitRequest,
+    OffsetFetchRequest, SyncGroupRequest,
 };
 use std::ops::RangeInclusive;
 
-pub(in crate::self_test) const SAMPLES: [(&str, RangeInclusive<i16>, Sample); 8] = [
+pub(in crate::self_test) const SAMPLES: [(&str, RangeInclusive<i16>, Sample); 10] = [
     ("OffsetCommit", 2..=9, |version| sent(version, &offset_commit())),
     ("OffsetFetch", 1..=9, |version| sent(version, &offset_fetch(version))),
     ("JoinGroup", 0..=9, |version| sent(version, &join(version))),
@@ -39,6 +41,21 @@ pub(in crate::self_test) const SAMPLES: [(&str, RangeInclusive<i16>, Sample); 8]
     }),
     ("DescribeGroups", 0..=6, |version| {
         sent(version, &DescribeGroupsRequest::default().with_groups(vec![name().into()]))
+    }),
+    ("ConsumerGroupHeartbeat", 0..=1, |version| {
+        let owned = TopicPartitions::default().with_partitions(vec![0]);
+        let request = ConsumerGroupHeartbeatRequest::default()
+            .with_group_id(name().into())
+            .with_member_id(name())
+            .with_member_epoch(1)
+            .with_subscribed_topic_names(Some(vec![name().into()]))
+            .with_subscribed_topic_regex((version >= 1).then(name))
+            .with_topic_partitions(Some(vec![owned]));
+        sent(version, &request)
+    }),
+    ("ConsumerGroupDescribe", 0..=1, |version| {
+        let request = ConsumerGroupDescribeRequest::default();
+        sent(version, &request.with_group_ids(vec![name().into()]))
     }),
     ("ListGroups", 0..=5, |version| {
         let filter = |since| if version >= since { vec![name()] } else { Vec::new() };

@@ -3,13 +3,15 @@
 mod heartbeats;
 mod metadata;
 mod random;
+mod regexes;
 mod statics;
 mod uniform;
 
 use super::{Assignment, Cluster, Group, Heartbeat, LEAVE, Refusal, Told};
 use crate::groups::GroupConfig;
 use crate::topics::{Topic, Topics};
-use kafka_coordination::group::Subscriptions;
+use kafka_coordination::group::{NewTopics, Subscriptions};
+use kafka_coordination::metadata::MetadataImage;
 use kafka_coordination::{ErrorCode, Monotonic, TopicId, TopicName};
 use std::sync::{Arc, Mutex};
 
@@ -32,6 +34,7 @@ impl World {
         let cluster = Cluster {
             topics: Topics::default(),
             subscriptions: Subscriptions::new(7),
+            new_topics: NewTopics::new(),
             refreshes: 0,
             epoch_bumps: 0,
         };
@@ -55,6 +58,8 @@ impl World {
         if subscriptions.on_image_changes(topics.changes(), topics.image()).len() > 0 {
             self.group.request_refresh();
         }
+        let created = topics.changes().created().len();
+        self.cluster.new_topics.on_image(topics.image().offset(), created);
         self.cluster.topics = topics;
     }
 
@@ -96,6 +101,7 @@ impl Client {
             rack_id: None,
             rebalance_timeout_ms: None,
             topics: None,
+            regex: None,
             server_assignor: None,
             owned: None,
         }
@@ -134,7 +140,7 @@ impl Client {
     fn leave(&self, world: &mut World) -> Result<Told, Refusal> {
         let mut heartbeat = self.request();
         heartbeat.member_epoch = LEAVE;
-        world.group.leave(&heartbeat, &mut world.cluster)
+        world.group.leave(&heartbeat, &mut world.cluster, world.now)
     }
 
     fn take(&mut self, told: Result<Told, Refusal>) -> Result<(), Refusal> {

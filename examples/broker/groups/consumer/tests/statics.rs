@@ -19,7 +19,7 @@ fn pair(world: &mut World) -> (Client, Client) {
 fn leave_for_now(client: &Client, world: &mut World) {
     let mut heartbeat = client.request();
     heartbeat.member_epoch = LEAVE_FOR_NOW;
-    let told = world.group.leave(&heartbeat, &mut world.cluster).unwrap();
+    let told = world.group.leave(&heartbeat, &mut world.cluster, world.now).unwrap();
     assert_eq!(told.member_epoch, LEAVE_FOR_NOW);
 }
 
