@@ -17,6 +17,8 @@ A Kafka-compatible broker in one process. What it stores is in memory, and outli
   --segment-bytes N         bytes of a log's file, after which the next is begun and producers are saved (1048576)
   --sessions N              fetch sessions that the cache holds (1000)
   --connections N           connections served at once (10000)
+  --rebalance-delay MS      how long an empty classic group waits for more members (3000)
+  --heartbeat MS            how often members of next-generation groups send heartbeats (5000)
   --stats                   print a line of counters once a second
   --stats-json              the same as `stats {json}`
   --answer-71-once          answer one fetch of each client with INVALID_FETCH_SESSION_EPOCH
@@ -25,6 +27,14 @@ A Kafka-compatible broker in one process. What it stores is in memory, and outli
   --seed N                  draws which answers are dropped (0)
   --self-test               run a scripted client against a broker on a free port, then exit
   --help                    print this
+
+Clients consume in groups, of the classic protocol and of the next generation (group.protocol=consumer). Two members that
+share a topic, each in a terminal of its own:
+
+  kcat -b 127.0.0.1:9092 -G readers demo
+  kcat -b 127.0.0.1:9092 -G readers -X group.protocol=consumer demo     (librdkafka 2.12 or later)
+
+but all members of one group by the same protocol. Offsets that they commit are in memory, as the records are.
 
 Ctrl-C or SIGTERM ends it and prints its counters as `stats {json}`; SIGUSR1 prints them at once.";
 
@@ -41,6 +51,8 @@ pub(crate) struct Args {
     pub(crate) segment_bytes: u64,
     pub(crate) sessions: u32,
     pub(crate) connections: usize,
+    pub(crate) rebalance_delay_ms: i32,
+    pub(crate) heartbeat_ms: i32,
     pub(crate) stats: bool,
     pub(crate) stats_json: bool,
     pub(crate) answer_71_once: bool,
@@ -63,6 +75,8 @@ impl Default for Args {
             segment_bytes: 1 << 20,
             sessions: 1_000,
             connections: 10_000,
+            rebalance_delay_ms: 3_000,
+            heartbeat_ms: 5_000,
             stats: false,
             stats_json: false,
             answer_71_once: false,
@@ -91,6 +105,12 @@ impl Args {
                 Long("segment-bytes") => args.segment_bytes = parser.value()?.parse()?,
                 Long("sessions") => args.sessions = parser.value()?.parse()?,
                 Long("connections") => args.connections = parser.value()?.parse()?,
+                Long("rebalance-delay") => {
+                    args.rebalance_delay_ms = parser.value()?.parse_with(milliseconds)?;
+                }
+                Long("heartbeat") => {
+                    args.heartbeat_ms = parser.value()?.parse_with(milliseconds)?;
+                }
                 Long("stats") => args.stats = true,
                 Long("stats-json") => args.stats_json = true,
                 Long("answer-71-once") => args.answer_71_once = true,
@@ -117,6 +137,13 @@ fn partitions(text: &str) -> Result<i32, String> {
     match text.parse() {
         Ok(count @ 1..) => Ok(count),
         _ => Err(format!("{text:?} is no number of partitions")),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<i32, String> {
+    match text.parse() {
+        Ok(ms @ 0..) => Ok(ms),
+        _ => Err(format!("{text:?} is no number of milliseconds")),
     }
 }
 

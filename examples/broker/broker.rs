@@ -3,6 +3,7 @@
 use crate::args::Args;
 use crate::faults::Faults;
 use crate::fetch::Waiting;
+use crate::groups::{GroupConfig, Groups};
 use crate::log::{Appended, Log, LogConfig};
 use crate::producer_ids::ProducerIds;
 use crate::random::HostRandom;
@@ -36,6 +37,7 @@ pub(crate) struct Broker {
     pub(crate) waiting: Waiting,
     pub(crate) transactions: Coordinator,
     pub(crate) faults: Faults,
+    pub(crate) groups: Groups,
     /// Locked for single calls, never while the broker reads or waits.
     pub(crate) cache: Mutex<FetchCache>,
     pub(crate) random: Mutex<HostRandom>,
@@ -77,6 +79,12 @@ impl Broker {
             transactions = store.coordinator()?;
             topics = store.restore(&logs, &stats.recovery, clock.timestamp())?;
         }
+        let groups = GroupConfig {
+            initial_rebalance_delay_ms: args.rebalance_delay_ms,
+            consumer_heartbeat_ms: args.heartbeat_ms,
+            ..GroupConfig::default()
+        };
+        let groups = Groups::new(groups, random.draw());
         let broker = Self {
             faults: Faults::new(args.drop_responses, args.seed),
             args,
@@ -84,6 +92,7 @@ impl Broker {
             stats,
             waiting: Waiting::default(),
             transactions,
+            groups,
             cache: Mutex::new(FetchCache::new(config)),
             random: Mutex::new(random),
             topics: Mutex::new(topics),
@@ -141,7 +150,9 @@ impl Broker {
             let topic =
                 Topic { id, name: TopicName::from(name), logs: self.new_logs(id, 0..count)? };
             self.store(&topic)?;
-            topics.put(topic)?
+            let topic = topics.put(topic)?;
+            self.tell_groups(&topics);
+            topic
         };
         self.topic_changed(&topic);
         Ok(topic)
@@ -156,7 +167,9 @@ impl Broker {
             let mut topic = Topic::clone(old);
             topic.logs.extend(self.new_logs(topic.id, topic.logs.len()..count)?);
             self.store(&topic)?;
-            topics.put(topic)?
+            let topic = topics.put(topic)?;
+            self.tell_groups(&topics);
+            topic
         };
         self.topic_changed(&topic);
         Ok(())
@@ -169,7 +182,9 @@ impl Broker {
             topics.by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
             let forgotten = self.store.as_ref().map_or(Ok(()), |store| store.forget_topic(id));
             forgotten.map_err(|_| ErrorCode::KafkaStorageError)?;
-            topics.remove(id)?
+            let topic = topics.remove(id)?;
+            self.tell_groups(&topics);
+            topic
         };
         topic.logs.iter().for_each(|log| lock(log).delete());
         if let Some(store) = &self.store {
@@ -195,19 +210,33 @@ impl Broker {
         }
     }
 
+    /// Does to a topic what a change of its leaders would do: it is told to the groups, and changes nothing for them.
+    pub(crate) fn touch_topic(&self, id: TopicId) -> Result<(), ErrorCode> {
+        let mut topics = lock(&self.topics);
+        topics.touch(id)?;
+        self.tell_groups(&topics);
+        Ok(())
+    }
+
+    /// Tells the groups of each change of the topics, which are still locked so that it happens in order.
+    fn tell_groups(&self, topics: &Topics) {
+        self.groups.with(|coordinator| coordinator.topics_changed(topics.clone()));
+    }
+
     fn topic_changed(&self, topic: &Topic) {
         for partition in topic.partitions() {
             self.partition_changed(topic, partition, Change::Metadata);
         }
     }
 
-    /// What the fetch session cache holds.
+    /// What the fetch session cache and the groups hold.
     pub(crate) fn cached(&self) -> Cached {
         let stats = lock(&self.cache).stats();
         Cached {
             sessions: stats.sessions,
             partitions: stats.partitions,
             evictions: stats.evictions(),
+            groups: self.groups.with(|coordinator| coordinator.counts()),
         }
     }
 

@@ -4,8 +4,9 @@
 //! cargo run --release --example broker --features wire -- --listen 127.0.0.1:9092 --topic demo:12
 //! ```
 //!
-//! Ordinary clients produce to it and consume from it; see `--help` for what else it can do. Start reading at
-//! `fetch/mod.rs`, which hands every fetch to the crate.
+//! Ordinary clients produce to it and consume from it, by themselves or in groups; see `--help` for what else it can do.
+//! Start reading at `fetch/mod.rs`, which hands every fetch to the crate, and for groups at `groups/mod.rs`, whose
+//! `consumer` asks the crate when topics that have changed call for a new assignment.
 
 #![allow(
     clippy::std_instead_of_alloc,
@@ -20,6 +21,7 @@ mod broker;
 mod faults;
 mod fetch;
 mod frame;
+mod groups;
 mod log;
 mod producer_ids;
 mod random;

@@ -3,6 +3,7 @@
 use crate::api::{self, Answer};
 use crate::broker::Broker;
 use crate::frame;
+use crate::groups;
 use crate::stats::Client;
 use std::io;
 use std::net::SocketAddr;
@@ -25,12 +26,19 @@ const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 pub(crate) struct Peer {
     /// The address by which the client has reached the broker, so one by which it can reach it again.
     pub(crate) reached_at: SocketAddr,
+    /// The client's own address.
+    pub(crate) from: SocketAddr,
     /// The program that connected, once it has said so.
     pub(crate) client: Arc<Client>,
 }
 
-/// Accepts connections for ever; at the limit it accepts the next one when one has ended.
+/// Serves for ever, and lets the time pass for the groups.
 pub(crate) async fn run(broker: Arc<Broker>, listener: TcpListener) {
+    tokio::join!(accept(Arc::clone(&broker), listener), groups::keep_time(&broker));
+}
+
+/// Accepts connections for ever; at the limit it accepts the next one when one has ended.
+async fn accept(broker: Arc<Broker>, listener: TcpListener) {
     let places = Arc::new(Semaphore::new(broker.args.connections.max(1)));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
@@ -55,7 +63,11 @@ pub(crate) async fn run(broker: Arc<Broker>, listener: TcpListener) {
 /// Serves one connection until the peer leaves or sends what no answer fits.
 async fn serve(broker: &Broker, mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut peer = Peer { reached_at: stream.local_addr()?, client: broker.stats.client("", "") };
+    let mut peer = Peer {
+        reached_at: stream.local_addr()?,
+        from: stream.peer_addr()?,
+        client: broker.stats.client("", ""),
+    };
     while let Some(request) = timeout(IDLE, frame::read(&mut stream, frame::MAX_REQUEST)).await?? {
         let answer = tokio::select! {
             // In this order: a peer that sends its last records and leaves at once has them stored.

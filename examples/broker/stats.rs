@@ -1,6 +1,7 @@
 //! Counters, and how they are shown.
 
 use crate::broker::lock;
+use crate::groups::Counts;
 use crate::log::Recovered;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,6 +141,7 @@ pub(crate) struct Cached {
     pub(crate) sessions: u64,
     pub(crate) partitions: u64,
     pub(crate) evictions: u64,
+    pub(crate) groups: Counts,
 }
 
 impl Stats {
@@ -155,7 +157,7 @@ impl Stats {
 
     /// One line for a reader.
     pub(crate) fn line(&self, cached: Cached) -> String {
-        let Cached { sessions, partitions, evictions } = cached;
+        let Cached { sessions, partitions, evictions, .. } = cached;
         format!(
             "sessions {sessions}  partitions cached {partitions}  evictions {evictions}  \
              fetches full {} incremental {} sessionless {} error {}  partitions read {} returned {}  \
@@ -185,6 +187,7 @@ impl Stats {
             "fetches": self.fetches.json(),
             "partitions_read": self.partitions_read.value(),
             "partitions_returned": self.partitions_returned.value(),
+            "groups": cached.groups.json(),
             "records_appended": self.records_appended.value(),
             "duplicates": self.duplicates.value(),
             "responses_dropped": self.responses_dropped.value(),

@@ -6,7 +6,7 @@
 use crate::broker::NODE_ID;
 use crate::log::Log;
 use kafka_coordination::metadata::{
-    ClusterImage, ImageDelta, ImageError, MetadataImage, TopicNames, TopicView,
+    ClusterImage, ImageChanges, ImageDelta, ImageError, MetadataImage, TopicNames, TopicView,
 };
 use kafka_coordination::{ErrorCode, TopicId, TopicName};
 use rpds::HashTrieMapSync;
@@ -42,6 +42,8 @@ pub(crate) struct Topics {
     image: ClusterImage,
     /// Invariant: holds the topics of the image, each with as many logs as it has partitions.
     stored: HashTrieMapSync<TopicId, Arc<Topic>>,
+    /// What the last change did.
+    changes: Arc<ImageChanges>,
     partitions: usize,
 }
 
@@ -55,6 +57,16 @@ impl Topics {
     /// The topics as the cluster's metadata has them, by name.
     pub(crate) fn views(&self) -> impl Iterator<Item = TopicView<'_>> {
         self.image.topics()
+    }
+
+    /// The cluster's metadata, for the machines of the crate.
+    pub(crate) fn image(&self) -> &ClusterImage {
+        &self.image
+    }
+
+    /// How these topics differ from those before them.
+    pub(crate) fn changes(&self) -> &ImageChanges {
+        &self.changes
     }
 
     pub(crate) fn view_by_id(&self, id: TopicId) -> Option<TopicView<'_>> {
@@ -115,7 +127,7 @@ impl Topics {
         for partition in topic.partitions().skip(before) {
             delta.add_partition(topic.id, partition, &[NODE_ID]);
         }
-        self.image.apply(&delta).map_err(|error| code(&error))?;
+        self.apply(&delta)?;
         self.partitions += topic.logs.len() - before;
         let topic = Arc::new(topic);
         self.stored.insert_mut(topic.id, Arc::clone(&topic));
@@ -127,10 +139,25 @@ impl Topics {
         let mut delta = self.next_delta();
         delta.delete_topic(id);
         let topic = self.by_id(id).cloned().ok_or(ErrorCode::UnknownTopicId)?;
-        self.image.apply(&delta).map_err(|error| code(&error))?;
+        self.apply(&delta)?;
         self.partitions -= topic.logs.len();
         self.stored.remove_mut(&id);
         Ok(topic)
+    }
+
+    /// A change of a topic that is none of its partitions or replicas, as of its leaders.
+    pub(crate) fn touch(&mut self, id: TopicId) -> Result<(), ErrorCode> {
+        let topic = self.by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
+        let mut delta = self.next_delta();
+        for partition in topic.partitions() {
+            delta.set_replicas(id, partition, &[]).set_replicas(id, partition, &[NODE_ID]);
+        }
+        self.apply(&delta)
+    }
+
+    fn apply(&mut self, delta: &ImageDelta) -> Result<(), ErrorCode> {
+        self.changes = Arc::new(self.image.apply(delta).map_err(|error| code(&error))?);
+        Ok(())
     }
 
     fn next_delta(&self) -> ImageDelta {

@@ -17,12 +17,17 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod group_metadata;
+mod group_shard;
+mod image;
 mod producer_batches;
 #[cfg(feature = "std")]
 mod producer_snapshot;
 mod producer_state;
 mod runner;
 mod snapshot_file;
+mod topic_hash;
+mod topic_hash_layout;
 mod value;
 
 use runner::{Subject, Tally};
@@ -34,9 +39,12 @@ use std::path::{Path, PathBuf};
 const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
+    &group_metadata::SUBJECT,
     #[cfg(feature = "std")]
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
+    &topic_hash::SUBJECT,
+    &topic_hash_layout::SUBJECT,
 ];
 
 /// The folders that take the feature `std`.

@@ -37,10 +37,11 @@ use kafka_protocol::messages::write_txn_markers_request::{
 };
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiKey, ApiVersionsRequest,
-    ConsumerGroupHeartbeatRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, DescribeProducersRequest, EndTxnRequest,
-    FetchRequest, FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest,
-    JoinGroupRequest, LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, CreatePartitionsRequest,
+    CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeGroupsRequest,
+    DescribeProducersRequest, EndTxnRequest, FetchRequest, FindCoordinatorRequest,
+    HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest,
+    ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
     OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind, SyncGroupRequest, TopicName,
     TxnOffsetCommitRequest, WriteTxnMarkersRequest,
 };
@@ -107,6 +108,21 @@ fn body(key: ApiKey, v: i16) -> RequestKind {
         ),
         ApiKey::LeaveGroup => RequestKind::LeaveGroup(leave_group(v)),
         ApiKey::SyncGroup => RequestKind::SyncGroup(sync_group(v)),
+        ApiKey::DescribeGroups => RequestKind::DescribeGroups(
+            DescribeGroupsRequest::default()
+                .with_groups(vec![text("group").into(), text("other").into()])
+                .with_include_authorized_operations(v >= 3),
+        ),
+        ApiKey::ListGroups => RequestKind::ListGroups(
+            ListGroupsRequest::default()
+                .with_states_filter(if v >= 4 { vec![text("Stable")] } else { Vec::new() })
+                .with_types_filter(if v >= 5 { vec![text("classic")] } else { Vec::new() }),
+        ),
+        ApiKey::ConsumerGroupDescribe => RequestKind::ConsumerGroupDescribe(
+            ConsumerGroupDescribeRequest::default()
+                .with_group_ids(vec![text("group").into(), text("other").into()])
+                .with_include_authorized_operations(true),
+        ),
         ApiKey::ApiVersions => RequestKind::ApiVersions(
             ApiVersionsRequest::default()
                 .with_client_software_name(text(if v >= 3 { "rust" } else { "" }))

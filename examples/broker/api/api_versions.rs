@@ -4,11 +4,16 @@ use super::SERVED;
 use crate::broker::Broker;
 use crate::server::Peer;
 use kafka_coordination::ErrorCode;
-use kafka_protocol::messages::api_versions_response::ApiVersion;
+use kafka_protocol::messages::api_versions_response::{
+    ApiVersion, FinalizedFeatureKey, SupportedFeatureKey,
+};
 use kafka_protocol::messages::{ApiKey, ApiVersionsRequest, ApiVersionsResponse, ResponseKind};
+use kafka_protocol::protocol::StrBytes;
 
 /// The first version in which the client names itself (KIP-511).
 const FIRST_WITH_SOFTWARE: i16 = 3;
+/// The features of the cluster and their levels: clients look here whether there are groups of the next generation.
+const FEATURES: [(&str, i16); 1] = [("group.version", 1)];
 /// The longest name that is remembered.
 const MAX_NAME: usize = 64;
 
@@ -27,7 +32,20 @@ pub(super) fn answer(
         peer.client = broker.stats.client(name, of);
         peer.client.connections.add(1);
     }
-    ApiVersionsResponse::default().with_api_keys(SERVED.iter().map(api_version).collect())
+    let supported = FEATURES.map(|(name, max)| {
+        let name = StrBytes::from_static_str(name);
+        SupportedFeatureKey::default().with_name(name).with_min_version(0).with_max_version(max)
+    });
+    let finalized = FEATURES.map(|(name, level)| {
+        let name = StrBytes::from_static_str(name);
+        let key = FinalizedFeatureKey::default().with_name(name);
+        key.with_min_version_level(level).with_max_version_level(level)
+    });
+    ApiVersionsResponse::default()
+        .with_api_keys(SERVED.iter().map(api_version).collect())
+        .with_supported_features(supported.into())
+        .with_finalized_features_epoch(0)
+        .with_finalized_features(finalized.into())
 }
 
 /// The answer, in version 0, to a version that is not served: the client asks again in one that is (KIP-35).

@@ -1,4 +1,4 @@
-//! `FindCoordinator`: this broker coordinates all transactions. There are no groups here, and the client must not go on
+//! `FindCoordinator`: this broker coordinates every group and every transaction. Of other kinds of keys the client must not go on
 //! asking.
 //!
 //! A retriable error makes clients ask for ever, and "unsupported version" makes some do so too. A missing permission
@@ -24,8 +24,7 @@ pub(super) fn answer(
     request: FindCoordinatorRequest,
 ) -> FindCoordinatorResponse {
     let coordinator = match request.key_type {
-        GROUP => refused(ErrorCode::GroupAuthorizationFailed, "this broker has no groups"),
-        TRANSACTION => this_broker(peer),
+        GROUP | TRANSACTION => this_broker(peer),
         _ => refused(ErrorCode::InvalidRequest, "this broker has no such coordinator"),
     };
     if version < FIRST_WITH_KEYS {
@@ -43,6 +42,7 @@ pub(super) fn answer(
 
 fn this_broker(peer: &Peer) -> Coordinator {
     Coordinator::default()
+        .with_error_message(Some(StrBytes::default()))
         .with_node_id(BrokerId(NODE_ID))
         .with_host(StrBytes::from_string(peer.reached_at.ip().to_string()))
         .with_port(peer.reached_at.port().into())

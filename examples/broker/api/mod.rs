@@ -7,6 +7,7 @@ mod codec;
 mod coordinator;
 mod describe_producers;
 mod end_txn;
+mod groups;
 mod list_offsets;
 mod metadata;
 mod partitions;
@@ -45,12 +46,20 @@ struct Served {
 }
 
 /// Everything that is served, which is everything that is advertised.
-const SERVED: [Served; 15] = [
+const SERVED: [Served; 25] = [
     served(ApiKey::Produce, "Produce", 3..=13),
     served(ApiKey::Fetch, "Fetch", 4..=18),
     served(ApiKey::ListOffsets, "ListOffsets", 1..=10),
     served(ApiKey::Metadata, "Metadata", 0..=13),
+    served(ApiKey::OffsetCommit, "OffsetCommit", 2..=9),
+    served(ApiKey::OffsetFetch, "OffsetFetch", 1..=9),
     served(ApiKey::FindCoordinator, "FindCoordinator", 0..=6),
+    served(ApiKey::JoinGroup, "JoinGroup", 0..=9),
+    served(ApiKey::Heartbeat, "Heartbeat", 0..=4),
+    served(ApiKey::LeaveGroup, "LeaveGroup", 0..=5),
+    served(ApiKey::SyncGroup, "SyncGroup", 0..=5),
+    served(ApiKey::DescribeGroups, "DescribeGroups", 0..=6),
+    served(ApiKey::ListGroups, "ListGroups", 0..=5),
     served(ApiKey::ApiVersions, "ApiVersions", 0..=4),
     served(ApiKey::CreateTopics, "CreateTopics", 2..=7),
     served(ApiKey::DeleteTopics, "DeleteTopics", 1..=6),
@@ -61,6 +70,8 @@ const SERVED: [Served; 15] = [
     served(ApiKey::CreatePartitions, "CreatePartitions", 0..=3),
     served(ApiKey::DescribeCluster, "DescribeCluster", 0..=2),
     served(ApiKey::DescribeProducers, "DescribeProducers", 0..=0),
+    served(ApiKey::ConsumerGroupHeartbeat, "ConsumerGroupHeartbeat", 0..=1),
+    served(ApiKey::ConsumerGroupDescribe, "ConsumerGroupDescribe", 0..=1),
 ];
 
 const fn served(key: ApiKey, name: &'static str, versions: RangeInclusive<i16>) -> Served {
@@ -82,11 +93,12 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
             _ => Answer::Close,
         };
     }
-    let Ok((_, request)) = decode_request(frame) else {
+    let Ok((header, request)) = decode_request(frame) else {
         return Answer::Close;
     };
+    let client_id = header.client_id.as_deref().unwrap_or_default();
     let silent = matches!(&request, RequestKind::Produce(request) if request.acks == 0);
-    let Some(response) = respond(broker, peer, version, request).await else {
+    let Some(response) = respond(broker, peer, client_id, version, request).await else {
         return Answer::Close;
     };
     peer.client.called(served.name, version);
@@ -102,6 +114,7 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
 async fn respond(
     broker: &Broker,
     peer: &mut Peer,
+    client_id: &str,
     version: i16,
     request: RequestKind,
 ) -> Option<ResponseKind> {
@@ -131,6 +144,6 @@ async fn respond(
         RequestKind::ListOffsets(request) => list_offsets::answer(broker, version, request).into(),
         RequestKind::Produce(request) => produce::answer(broker, peer, version, request).into(),
         RequestKind::Fetch(request) => fetch::answer(broker, peer, version, request).await.into(),
-        _ => return None,
+        request => return groups::answer(broker, peer, client_id, version, request).await,
     })
 }

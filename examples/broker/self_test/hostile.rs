@@ -41,7 +41,8 @@ const HUGE: [&[u8]; 4] = [
 
 pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), Failure> {
     let mut sender = Sender { subject, connection: None, sent: 0, answered: 0 };
-    for (api, versions, sample) in samples().into_iter().chain(hostile_transactions::samples()) {
+    let samples = samples().into_iter().chain(hostile_transactions::samples());
+    for (api, versions, sample) in samples.chain(super::groups::SAMPLES) {
         let (sent, answered) = (sender.sent, sender.answered);
         for version in versions {
             sender.distort(&sample(version)?).await?;

@@ -4,6 +4,7 @@ mod burdens;
 pub(crate) mod client;
 pub(crate) mod crash;
 mod fetcher;
+mod groups;
 mod hostile;
 mod hostile_transactions;
 mod markers;
@@ -108,6 +109,8 @@ pub(crate) async fn run() -> Result<bool, Failure> {
     }
     let outcome = restart::check(&mut checks).await;
     checks.ended("restarting", outcome);
+    let outcome = groups::check(&mut checks).await;
+    checks.ended("consuming in groups", outcome);
     let outcome = small::check(&mut checks).await;
     checks.ended("going without", outcome);
     let outcome = burdens::check(&mut checks, &subject).await;

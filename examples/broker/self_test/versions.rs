@@ -17,8 +17,13 @@ pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), 
         .with_client_software_version(name);
     for version in 0..=4 {
         let response = client.call(version, &request_of(version, &request)).await?;
-        let ok = response.error_code == 0 && response.api_keys.len() == 15;
+        let ok = response.error_code == 0 && response.api_keys.len() == 25;
         checks.that(ok, format_args!("ApiVersions {version} lists what is served"));
+        let next_generation = response
+            .finalized_features
+            .iter()
+            .any(|feature| &*feature.name == "group.version" && feature.max_version_level == 1);
+        checks.equal(next_generation, version >= 3, "and the level of group.version where it can");
     }
     let bad = request.clone().with_client_software_name(StrBytes::from_static_str("-"));
     let response = client.call(3, &bad).await?;
@@ -34,7 +39,7 @@ pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), 
     checks.that(ok, "an unknown version of ApiVersions is answered in version 0 with 35");
 
     for (what, key, version) in
-        [("an API that is not served", 11_i16, 0_i16), ("a version that is not served", 1, 99)]
+        [("an API that is not served", 4_i16, 0_i16), ("a version that is not served", 1, 99)]
     {
         let mut client = Client::connect(subject.address).await?;
         let mut bytes = key.to_be_bytes().to_vec();
@@ -91,7 +96,11 @@ async fn others(checks: &mut Checks, client: &mut Client) -> Result<(), Failure>
             let response = client.call(version, &request).await?;
             response.coordinators.first().map_or(0, |found| found.error_code)
         };
-        checks.equal(code, 30, format_args!("FindCoordinator {version} refuses groups for good"));
+        checks.equal(
+            code,
+            53,
+            format_args!("FindCoordinator {version} refuses transactions for good"),
+        );
     }
     Ok(())
 }

@@ -12,10 +12,11 @@ use alloc::{format, vec};
 use bytes::Bytes;
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiVersionsRequest,
-    ConsumerGroupHeartbeatRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, DescribeProducersRequest, EndTxnRequest,
-    FetchRequest, FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest,
-    JoinGroupRequest, LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, CreatePartitionsRequest,
+    CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeGroupsRequest,
+    DescribeProducersRequest, EndTxnRequest, FetchRequest, FindCoordinatorRequest,
+    HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest,
+    ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
     OffsetFetchRequest, ProduceRequest, SyncGroupRequest, TxnOffsetCommitRequest,
     WriteTxnMarkersRequest,
 };
@@ -203,6 +204,8 @@ const APIS: &[Api] = &[
     api::<HeartbeatRequest>(),
     api::<LeaveGroupRequest>(),
     api::<SyncGroupRequest>(),
+    api::<DescribeGroupsRequest>(),
+    api::<ListGroupsRequest>(),
     api::<ApiVersionsRequest>(),
     api::<CreateTopicsRequest>(),
     api::<DeleteTopicsRequest>(),
@@ -216,6 +219,7 @@ const APIS: &[Api] = &[
     api::<DescribeClusterRequest>(),
     api::<DescribeProducersRequest>(),
     api::<ConsumerGroupHeartbeatRequest>(),
+    api::<ConsumerGroupDescribeRequest>(),
 ];
 
 #[test]

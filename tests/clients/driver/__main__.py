@@ -5,11 +5,14 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
+from itertools import count
 
+import groups
 import scenarios
 from broker import Broker, Elsewhere, build
 from client import Client, Failed
 from kinds import KINDS, WORK, Missing
+from members import Group, Member
 from process import Died, kill_all
 from report import Report
 
@@ -47,6 +50,13 @@ def main():
         finally:
             kill_all()
 
+    def starts(name, kind, broker, protocol):
+        """What makes a group of members of this client; each writes a log of its own."""
+        logged = (logs / f"{name}.member-{n}.log" for n in count(1))
+        return lambda group: Group(
+            lambda: Member(kind, commands[kind], group, protocol, broker.address, next(logged))
+        )
+
     for kind in commands:
         with scenario(f"life-{kind.name}") as (broker, connect):
             scenarios.life(report, broker, connect, kind)
@@ -58,6 +68,14 @@ def main():
             with scenario(f"answer-{code}", f"--answer-{code}-once") as (broker, connect):
                 for kind in commands:
                     scenarios.fault(report, broker, connect, kind, code)
+    for kind in commands:
+        name = f"group-{kind.name}"
+        with scenario(name) as (broker, connect):
+            groups.classic(report, broker, connect(kind), starts(name, kind, broker, "classic"))
+        if kind.name in groups.NEXT_GENERATION:
+            name = f"next-generation-{kind.name}"
+            with scenario(name, "--heartbeat", "500") as (broker, connect):
+                groups.next_generation(report, broker, connect(kind), starts(name, kind, broker, "consumer"))
     report.close()
     return 1 if report.failed else 0
 

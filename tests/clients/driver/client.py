@@ -23,7 +23,7 @@ class Client:
         self._begun = None
 
     def do(self, *words):
-        """Has the client obey a command; the records that it printed on the way."""
+        """Has the client obey a command; the records, or the assignment, that it printed on the way."""
         self.begin(*words)
         return self.finish()
 
@@ -39,6 +39,8 @@ class Client:
             if word == "record":
                 topic, partition, offset, value = rest.split(" ")
                 records.append(Record(topic, int(partition), int(offset), value))
+            elif word == "assigned":
+                records.append(tuple(rest.split(" ")))
             elif word == "done":
                 return records
             elif word == "failed":

@@ -53,13 +53,14 @@ def _run(*command, directory=HERE):
 def _java():
     jars, classes = WORK / "java" / "jars", WORK / "java" / "classes"
     _run("mvn", "-B", "-q", "-f", "java/pom.xml", "dependency:copy-dependencies", f"-DoutputDirectory={jars}")
-    _run("javac", "-Xlint:all", "-Werror", "-cp", f"{jars}/*", "-d", str(classes), "java/Client.java")
+    _run("javac", "-Xlint:all", "-Werror", "-cp", f"{jars}/*", "-d", str(classes), "java/Client.java", "java/Member.java")
     return ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars}/*:{classes}", "Client"]
 
 
 def _go():
     program = WORK / "go" / "client"
     _run("go", "build", "-mod=readonly", "-o", str(program), ".", directory=HERE / "go")
+    _run("go", "build", "-mod=readonly", "-o", str(program.with_name("member")), "./member", directory=HERE / "go")
     return [str(program)]
 
 

@@ -141,6 +141,28 @@ pub(in crate::wire::guard) const SYNC_GROUP: Message = Message {
     ],
 };
 
+pub(in crate::wire::guard) const DESCRIBE_GROUPS: Message = Message {
+    api_key: 15,
+    first_version: 0,
+    last_version: 6,
+    flexible_from: 5,
+    fields: &[
+        Field::new("groups", Array(&String)),
+        Field::new("include_authorized_operations", BOOLEAN).since(3),
+    ],
+};
+
+pub(in crate::wire::guard) const LIST_GROUPS: Message = Message {
+    api_key: 16,
+    first_version: 0,
+    last_version: 5,
+    flexible_from: 3,
+    fields: &[
+        Field::new("states_filter", Array(&String)).since(4),
+        Field::new("types_filter", Array(&String)).since(5),
+    ],
+};
+
 pub(in crate::wire::guard) const CONSUMER_GROUP_HEARTBEAT: Message = Message {
     api_key: 68,
     first_version: 0,
@@ -163,5 +185,16 @@ pub(in crate::wire::guard) const CONSUMER_GROUP_HEARTBEAT: Message = Message {
                 Field::new("partitions", Array(&INT32)),
             ])),
         ),
+    ],
+};
+
+pub(in crate::wire::guard) const CONSUMER_GROUP_DESCRIBE: Message = Message {
+    api_key: 69,
+    first_version: 0,
+    last_version: 1,
+    flexible_from: 0,
+    fields: &[
+        Field::new("group_ids", Array(&String)),
+        Field::new("include_authorized_operations", BOOLEAN),
     ],
 };

@@ -23,6 +23,8 @@ pub(super) const REQUESTS: &[Message] = &[
     groups::HEARTBEAT,
     groups::LEAVE_GROUP,
     groups::SYNC_GROUP,
+    groups::DESCRIBE_GROUPS,
+    groups::LIST_GROUPS,
     cluster::API_VERSIONS,
     cluster::CREATE_TOPICS,
     cluster::DELETE_TOPICS,
@@ -36,4 +38,5 @@ pub(super) const REQUESTS: &[Message] = &[
     cluster::DESCRIBE_CLUSTER,
     transactions::DESCRIBE_PRODUCERS,
     groups::CONSUMER_GROUP_HEARTBEAT,
+    groups::CONSUMER_GROUP_DESCRIBE,
 ];
