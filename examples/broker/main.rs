@@ -4,9 +4,13 @@
 //! cargo run --release --example broker --features wire -- --listen 127.0.0.1:9092 --topic demo:12
 //! ```
 //!
-//! Ordinary clients produce to it and consume from it, by themselves or in groups; see `--help` for what else it can do.
-//! Start reading at `fetch/mod.rs`, which hands every fetch to the crate, and for groups at `groups/mod.rs`, whose
-//! `consumer` asks the crate when topics that have changed call for a new assignment.
+//! Ordinary clients produce to it, also idempotently and in transactions, and consume from it, by themselves or in groups;
+//! see `--help` for what else it can do. Where to start reading, by the machine of the crate that is embedded:
+//!
+//! - fetch sessions: `fetch/mod.rs`, which hands every fetch to the crate;
+//! - producers: `log/append.rs`, which asks about every batch, `log/recovery.rs`, which builds again what was known, and
+//!   `transactions/verify.rs`, which lets no transaction start that nobody ends;
+//! - groups: `groups/mod.rs`, whose `consumer` asks the crate when topics that have changed call for a new assignment.
 
 #![allow(
     clippy::std_instead_of_alloc,
