@@ -44,7 +44,9 @@ def idempotent(report, broker, connect, kinds, count):
         duplicates, lost = (sum(mine[name] for mine in seen) for name in ("duplicates", "responses_dropped"))
         what = f"{kind.name}: {duplicates} of its batches came again, {lost} answers were lost"
         report.check(what, duplicates > 0 and lost > 0, seen)
-    report.check(f"{after['records_replayed']} records were read again after the kill", after["records_replayed"] > 0)
+    recovery = after["recovery"]
+    what = f"after the kill {recovery['snapshots_loaded']} snapshots were loaded, {recovery['batches_replayed']} batches read"
+    report.check(what, recovery["snapshots_loaded"] > 0 and recovery["batches_replayed"] > 0, recovery)
     for client in clients:
         client.quit()
 
