@@ -15,6 +15,9 @@ use std::fmt::Display;
 /// Kafka's `message.max.bytes`.
 const MAX_BYTES: usize = 1_048_588;
 
+/// The first version of Produce that may bring records compressed with Zstandard (KIP-110).
+const FIRST_WITH_ZSTD: i16 = 7;
+
 /// A batch that may be appended.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch {
@@ -57,13 +60,16 @@ impl Batch {
         if records.len() > MAX_BYTES {
             return refuse(ErrorCode::MessageTooLarge, "the record batch is too large");
         }
-        let batch = RecordBatch::read(records)?;
+        let (batch, rest) = RecordBatch::read_first(records)?;
+        if !rest.is_empty() {
+            return invalid("a produce request must hold one record batch for each partition");
+        }
         batch.check_checksum()?;
         let header = *batch.header();
         if header.is_control {
             return invalid("control batches are not taken");
         }
-        if header.compression == Compression::Zstd && version < 7 {
+        if header.compression == Compression::Zstd && version < FIRST_WITH_ZSTD {
             let text = "zstd needs version 7 of the produce request";
             return refuse(ErrorCode::UnsupportedCompressionType, text);
         }
@@ -94,7 +100,7 @@ impl Batch {
         usize::try_from(self.header.count).unwrap_or(0)
     }
 
-    /// The batch as it is stored when its first record gets `base_offset`.
+    /// The batch's bytes as they are stored when its first record gets `base_offset`.
     pub(crate) fn place(mut self, base_offset: i64, leader_epoch: i32) -> Bytes {
         for (field, value) in [
             (0..8, base_offset.to_be_bytes().as_slice()),
@@ -111,7 +117,7 @@ impl Batch {
 /// Where a record is: what it adds to its batch's base offset, and its timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    pub(crate) offset_delta: i64,
+    pub(crate) offset_delta: i32,
     pub(crate) timestamp: i64,
 }
 
@@ -119,23 +125,21 @@ pub(crate) struct Stamp {
 /// its first offset with its largest timestamp.
 pub(crate) fn stamps(batch: &[u8]) -> impl Iterator<Item = Stamp> {
     let batch = RecordBatch::read(batch).ok();
+    let max_timestamp = batch.map_or(-1, |batch| batch.header().max_timestamp.as_millis());
     let records = batch.and_then(|batch| batch.records().ok());
-    let whole = batch.filter(|_| records.is_none()).map(|batch| Stamp {
-        offset_delta: 0,
-        timestamp: batch.header().max_timestamp.as_millis(),
-    });
-    let each = records.into_iter().flatten().map_while(Result::ok).map(|record| Stamp {
-        offset_delta: record.offset_delta.into(),
+    let whole = records.is_none().then_some(Stamp { offset_delta: 0, timestamp: max_timestamp });
+    let each = records.into_iter().flatten().filter_map(Result::ok).map(|record| Stamp {
+        offset_delta: record.offset_delta,
         timestamp: record.timestamp.as_millis(),
     });
     whole.into_iter().chain(each)
 }
 
-/// Whether an uncompressed batch's records are whole, with rising offsets.
+/// Whether a batch that is not compressed holds whole records with rising offsets, and nothing else.
 fn check_records(batch: &RecordBatch<'_>) -> Result<(), Refusal> {
-    for (record, expected) in batch.records()?.zip(0..) {
+    for (expected, record) in (0..).zip(batch.records()?) {
         if record?.offset_delta != expected {
-            let text = "the batch's records do not follow one another";
+            let text = "the offsets of the batch's records do not follow each other";
             return Err(Refusal::new(ErrorCode::InvalidRecord, text));
         }
     }

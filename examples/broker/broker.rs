@@ -3,7 +3,7 @@
 use crate::args::Args;
 use crate::faults::Faults;
 use crate::fetch::Waiting;
-use crate::log::{Log, LogConfig};
+use crate::log::{Appended, Log, LogConfig};
 use crate::producer_ids::ProducerIds;
 use crate::random::HostRandom;
 use crate::stats::{Cached, Stats};
@@ -11,7 +11,7 @@ use crate::storage::{Store, StoredTopic};
 use crate::topics::{Topic, Topics};
 use crate::transactions::Coordinator;
 use kafka_coordination::fetch::{CacheConfig, Change, ChangeTracking, FetchCache, Marked};
-use kafka_coordination::producer::ProducerConfig;
+use kafka_coordination::producer::{ExpiryTime, ProducerConfig};
 use kafka_coordination::{Clock, ErrorCode, Monotonic, SystemClock, Timestamp, TopicId, TopicName};
 use std::error::Error;
 use std::ops::Range;
@@ -56,7 +56,10 @@ impl Broker {
             .with_cached_partitions_max(MAX_CACHED_PARTITIONS)
             .with_hash_seed(random.draw())
             .with_change_tracking(ChangeTracking::On);
+        // By the append's time, for the records' is the clients' choice: with old ones their retries would soon be taken
+        // for new batches.
         let producers = ProducerConfig::default()
+            .with_expiry_time(ExpiryTime::Append)
             .with_hash_seed(random.draw())
             .with_producers_max(MAX_PRODUCERS)?;
         let logs = LogConfig {
@@ -182,6 +185,14 @@ impl Broker {
         self.waiting.wake_partition(&topic.name, partition);
         let wake = |marked: Marked| self.waiting.wake_session(marked.session_id);
         lock(&self.cache).mark(topic.id, &topic.name, partition, change, wake);
+    }
+
+    /// The same for what an append has changed.
+    pub(crate) fn appended(&self, topic: &Topic, partition: i32, appended: Appended) {
+        self.partition_changed(topic, partition, Change::HighWatermark);
+        if appended.start_moved {
+            self.partition_changed(topic, partition, Change::LogStartOffset);
+        }
     }
 
     fn topic_changed(&self, topic: &Topic) {

@@ -13,6 +13,7 @@ use kafka_protocol::messages::create_topics_request::{
     CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig,
 };
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
+use kafka_protocol::messages::describe_producers_request::TopicRequest;
 use kafka_protocol::messages::fetch_request::{
     FetchPartition, FetchTopic, ForgottenTopic, ReplicaState,
 };
@@ -31,14 +32,17 @@ use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::txn_offset_commit_request::{
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
 };
+use kafka_protocol::messages::write_txn_markers_request::{
+    WritableTxnMarker, WritableTxnMarkerTopic,
+};
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiKey, ApiVersionsRequest,
     ConsumerGroupHeartbeatRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, EndTxnRequest, FetchRequest,
-    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
-    LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    DeleteTopicsRequest, DescribeClusterRequest, DescribeProducersRequest, EndTxnRequest,
+    FetchRequest, FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest,
+    JoinGroupRequest, LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
     OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind, SyncGroupRequest, TopicName,
-    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequest, WriteTxnMarkersRequest,
 };
 use kafka_protocol::protocol::{Encodable, StrBytes};
 use uuid::Uuid;
@@ -132,6 +136,7 @@ fn body(key: ApiKey, v: i16) -> RequestKind {
                 .with_producer_epoch(2)
                 .with_committed(true),
         ),
+        ApiKey::WriteTxnMarkers => RequestKind::WriteTxnMarkers(write_txn_markers()),
         ApiKey::TxnOffsetCommit => RequestKind::TxnOffsetCommit(txn_offset_commit(v)),
         ApiKey::CreatePartitions => RequestKind::CreatePartitions(create_partitions()),
         ApiKey::DescribeCluster => RequestKind::DescribeCluster(
@@ -140,6 +145,7 @@ fn body(key: ApiKey, v: i16) -> RequestKind {
                 .with_endpoint_type(if v >= 1 { 2 } else { 1 })
                 .with_include_fenced_brokers(v >= 2),
         ),
+        ApiKey::DescribeProducers => RequestKind::DescribeProducers(describe_producers()),
         ApiKey::ConsumerGroupHeartbeat => RequestKind::ConsumerGroupHeartbeat(heartbeat(v)),
         other => panic!("{other:?} has no filled request: add one"),
     }
@@ -457,4 +463,22 @@ fn heartbeat(v: i16) -> ConsumerGroupHeartbeatRequest {
         .with_topic_partitions(Some(vec![
             TopicPartitions::default().with_topic_id(ID).with_partitions(vec![1, 2]),
         ]))
+}
+
+fn write_txn_markers() -> WriteTxnMarkersRequest {
+    let topic = WritableTxnMarkerTopic::default()
+        .with_name(topic("foo"))
+        .with_partition_indexes(vec![1, 2]);
+    let marker = WritableTxnMarker::default()
+        .with_producer_id(77.into())
+        .with_producer_epoch(2)
+        .with_transaction_result(true)
+        .with_topics(vec![topic])
+        .with_coordinator_epoch(3);
+    WriteTxnMarkersRequest::default().with_markers(vec![marker])
+}
+
+fn describe_producers() -> DescribeProducersRequest {
+    let topic = TopicRequest::default().with_name(topic("foo")).with_partition_indexes(vec![1, 2]);
+    DescribeProducersRequest::default().with_topics(vec![topic])
 }

@@ -5,6 +5,7 @@ mod api_versions;
 mod cluster;
 mod codec;
 mod coordinator;
+mod describe_producers;
 mod end_txn;
 mod list_offsets;
 mod metadata;
@@ -12,6 +13,7 @@ mod partitions;
 mod produce;
 mod producer_id;
 mod topics;
+mod write_markers;
 
 use crate::broker::Broker;
 use crate::fetch;
@@ -43,7 +45,7 @@ struct Served {
 }
 
 /// Everything that is served, which is everything that is advertised.
-const SERVED: [Served; 13] = [
+const SERVED: [Served; 15] = [
     served(ApiKey::Produce, "Produce", 3..=13),
     served(ApiKey::Fetch, "Fetch", 4..=18),
     served(ApiKey::ListOffsets, "ListOffsets", 1..=10),
@@ -55,8 +57,10 @@ const SERVED: [Served; 13] = [
     served(ApiKey::InitProducerId, "InitProducerId", 0..=5),
     served(ApiKey::AddPartitionsToTxn, "AddPartitionsToTxn", 0..=3),
     served(ApiKey::EndTxn, "EndTxn", 0..=4),
+    served(ApiKey::WriteTxnMarkers, "WriteTxnMarkers", 1..=1),
     served(ApiKey::CreatePartitions, "CreatePartitions", 0..=3),
     served(ApiKey::DescribeCluster, "DescribeCluster", 0..=2),
+    served(ApiKey::DescribeProducers, "DescribeProducers", 0..=0),
 ];
 
 const fn served(key: ApiKey, name: &'static str, versions: RangeInclusive<i16>) -> Served {
@@ -117,6 +121,10 @@ async fn respond(
             add_partitions::answer(broker, version, &request).into()
         }
         RequestKind::EndTxn(request) => end_txn::answer(broker, version, &request).into(),
+        RequestKind::WriteTxnMarkers(request) => write_markers::answer(broker, request).into(),
+        RequestKind::DescribeProducers(request) => {
+            describe_producers::answer(broker, request).into()
+        }
         RequestKind::CreateTopics(request) => topics::create(broker, version, &request).into(),
         RequestKind::DeleteTopics(request) => topics::delete(broker, version, request).into(),
         RequestKind::CreatePartitions(request) => partitions::answer(broker, request).into(),

@@ -6,7 +6,6 @@ use crate::log::Appended;
 use crate::server::Peer;
 use crate::topics::{Topic, Topics};
 use crate::transactions::Request;
-use kafka_coordination::fetch::Change;
 use kafka_coordination::wire::producer::RecordBatch;
 use kafka_coordination::{ErrorCode, TopicId};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
@@ -65,8 +64,10 @@ fn check(request: &ProduceRequest) -> Result<(), Refusal> {
         return Err(Refusal::new(ErrorCode::InvalidRequiredAcks, "acks must be 0, 1 or -1"));
     }
     let batches = request.topic_data.iter().flat_map(|topic| &topic.partition_data);
-    let batches = batches.filter_map(|data| RecordBatch::read(data.records.as_ref()?).ok());
-    let headers = batches.map(|batch| *batch.header());
+    let headers = batches.filter_map(|data| {
+        let (batch, _) = RecordBatch::read_first(data.records.as_ref()?).ok()?;
+        Some(*batch.header())
+    });
     let transactional: Vec<_> = headers.filter(|header| header.is_transactional).collect();
     if !transactional.is_empty() && request.transactional_id.is_none() {
         let text = "transactional batches need a transactional id";
@@ -117,10 +118,7 @@ fn append(
     }
     broker.stats.records_appended.add(records);
     peer.client.records_appended.add(records);
-    broker.partition_changed(topic, data.index, Change::HighWatermark);
-    if appended.start_moved {
-        broker.partition_changed(topic, data.index, Change::LogStartOffset);
-    }
+    broker.appended(topic, data.index, appended);
     Ok(appended)
 }
 

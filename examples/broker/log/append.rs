@@ -7,14 +7,14 @@
 //!    aborted, and then confirmed.
 //!
 //! All under the log's lock: one log appends one batch after the other.
-//!
-//! [`ProducerStates`]: kafka_coordination::producer::ProducerStates
 
 use super::aborted::Aborted;
 use super::{LEADER_EPOCH, Log, Stored};
 use crate::batch::{Batch, Refusal};
 use bytes::Bytes;
-use kafka_coordination::producer::{EpochBump, Guard, Origin, TransactionVersion, Verdict};
+use kafka_coordination::producer::{
+    EpochBump, Guard, Origin, ProducerStates, TransactionVersion, Verdict,
+};
 use kafka_coordination::wire::producer::{BatchHeader, RecordBatch};
 use kafka_coordination::{ErrorCode, Timestamp};
 use std::io;
@@ -44,8 +44,8 @@ impl Log {
             return Err(Refusal::new(ErrorCode::UnknownTopicOrPartition, "the topic is deleted"));
         }
         let bytes = batch.place(self.end, LEADER_EPOCH);
-        let placed = RecordBatch::read(&bytes)?;
-        let (header, batch) = (*placed.header(), placed.producer_batch()?);
+        let record_batch = RecordBatch::read(&bytes)?;
+        let (header, batch) = (*record_batch.header(), record_batch.producer_batch()?);
 
         // This broker's clients and coordinator are at transaction version 0.
         let append = self.producers.begin(origin).with_guard(guard);
@@ -125,6 +125,11 @@ impl Log {
     /// Gives a verification up that the coordinator has refused for good.
     pub(crate) fn abandon_verification(&mut self, producer_id: i64, guard: Guard) {
         self.producers.abandon_verification(producer_id, guard);
+    }
+
+    /// What is known of the producers.
+    pub(crate) fn producers(&self) -> &ProducerStates {
+        &self.producers
     }
 
     /// Forgets the producers that have reached their age.

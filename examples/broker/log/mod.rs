@@ -7,7 +7,10 @@ mod aborted;
 mod append;
 mod files;
 mod recovery;
+mod reload;
 mod snapshots;
+#[cfg(test)]
+mod tests;
 
 use crate::batch;
 pub(crate) use aborted::Aborted;
@@ -174,7 +177,7 @@ impl Log {
     pub(crate) fn find_timestamp(&self, timestamp: i64) -> Option<(i64, i64)> {
         let stored = self.batches.iter().find(|batch| batch.max_timestamp >= timestamp)?;
         let stamp = batch::stamps(&stored.bytes).find(|stamp| stamp.timestamp >= timestamp)?;
-        Some((stamp.timestamp, stored.base + stamp.offset_delta))
+        Some((stamp.timestamp, stored.base + i64::from(stamp.offset_delta)))
     }
 
     /// The first of the records with the largest timestamp, as timestamp and offset.

@@ -8,7 +8,7 @@ use super::files::Files;
 use super::{Log, LogConfig, Stored};
 use bytes::Bytes;
 use kafka_coordination::Timestamp;
-use kafka_coordination::producer::{MissingSnapshots, Origin, RebuildStep, ReloadFrom, Snapshot};
+use kafka_coordination::producer::{MissingSnapshots, Origin, RebuildStep, Snapshot};
 use kafka_coordination::wire::producer::RecordBatch;
 use std::error::Error;
 use std::io;
@@ -84,8 +84,7 @@ impl Log {
             && batch.header().base_offset == self.end
         {
             let (header, size) = (*batch.header(), batch.bytes().len());
-            let bytes = rest.split_to(size);
-            self.store(&header, bytes);
+            self.store(&header, rest.split_to(size));
         }
         segment.len() - rest.len()
     }
@@ -115,18 +114,6 @@ impl Log {
             }
         }
         Ok(())
-    }
-
-    /// A snapshot holds only the last batch of a producer, but a client may send its last five again. So the snapshot before
-    /// the newest is loaded, or none if there is no other and the log is all there: what is read then fills the windows.
-    fn reload_from(&self) -> ReloadFrom {
-        let usable = self.start + 1..=self.end;
-        let snapshots = self.producers.snapshots().iter().filter(|offset| usable.contains(offset));
-        if self.start == 0 && snapshots.count() < 2 {
-            ReloadFrom::LogStart
-        } else {
-            ReloadFrom::OneBefore
-        }
     }
 
     /// Loads a snapshot, or deletes it if it is damaged; whether it was loaded.

@@ -20,7 +20,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 /// Why a scenario cannot go on.
-pub(super) type Failure = Box<dyn Error + Send + Sync>;
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// The largest response that the broker may send.
 const MAX_RESPONSE: usize = 64 << 20;
@@ -159,11 +159,11 @@ pub(super) fn encode<R: Request>(
 
 /// Who writes a batch, and where in its sequence.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Writer {
-    pub(super) id: i64,
-    pub(super) epoch: i16,
-    pub(super) sequence: i32,
-    pub(super) transactional: bool,
+pub(crate) struct Writer {
+    pub(crate) id: i64,
+    pub(crate) epoch: i16,
+    pub(crate) sequence: i32,
+    pub(crate) transactional: bool,
 }
 
 /// A batch of records with these timestamps, each with a value of `size` bytes, of no producer.
@@ -178,7 +178,7 @@ pub(super) fn batch(timestamps: &[i64], size: usize) -> Result<Bytes, Failure> {
 }
 
 /// The same of a producer.
-pub(super) fn batch_of(writer: Writer, timestamps: &[i64], size: usize) -> Result<Bytes, Failure> {
+pub(crate) fn batch_of(writer: Writer, timestamps: &[i64], size: usize) -> Result<Bytes, Failure> {
     let value = Bytes::from(vec![b'v'; size]);
     let records: Vec<_> = (0..)
         .zip(timestamps)

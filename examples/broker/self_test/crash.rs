@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 
 /// A directory for a test, which goes with it.
 #[derive(Debug)]
-pub(super) struct Directory(PathBuf);
+pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    pub(super) fn new(name: &str) -> Result<Self, Failure> {
+    pub(crate) fn new(name: &str) -> Result<Self, Failure> {
         let own = format!("kafka-coordination-{}-{name}", std::process::id());
         let path = std::env::temp_dir().join(own);
         fs::create_dir(&path)?;
         Ok(Self(path))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// What is there if the broker that uses the directory is killed now.
-    pub(super) fn crash(&self, name: &str) -> Result<Self, Failure> {
+    pub(crate) fn crash(&self, name: &str) -> Result<Self, Failure> {
         let image = Self::new(name)?;
         copy(&self.0, &image.0)?;
         Ok(image)
     }
 
     /// The files with this extension, by path, so that those of a log are in the order of their offsets.
-    pub(super) fn files(&self, extension: &str) -> Result<Vec<PathBuf>, Failure> {
+    pub(crate) fn files(&self, extension: &str) -> Result<Vec<PathBuf>, Failure> {
         let mut found = Vec::new();
         find(&self.0, extension, &mut found)?;
         found.sort();

@@ -4,12 +4,11 @@
 //! every count and length that it has into a claim of billions, and once cut off there.
 
 use super::client::{Client, Failure, batch, encode, produce};
-use super::{Checks, Subject};
+use super::{Checks, Subject, hostile_transactions};
 use crate::frame;
 use kafka_coordination::TopicId;
 use kafka_coordination::fetch::{FetchMetadata, FetchParams, PartitionRequest};
 use kafka_coordination::wire::fetch::RequestBuilder;
-use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::create_partitions_request::{
     CreatePartitionsAssignment, CreatePartitionsTopic,
 };
@@ -20,9 +19,9 @@ use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
-    AddPartitionsToTxnRequest, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, EndTxnRequest, FetchRequest,
-    FindCoordinatorRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest,
+    ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest,
+    DescribeClusterRequest, FetchRequest, FindCoordinatorRequest, InitProducerIdRequest,
+    ListOffsetsRequest, MetadataRequest,
 };
 use kafka_protocol::protocol::StrBytes;
 use std::ops::RangeInclusive;
@@ -42,7 +41,7 @@ const HUGE: [&[u8]; 4] = [
 
 pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), Failure> {
     let mut sender = Sender { subject, connection: None, sent: 0, answered: 0 };
-    for (api, versions, sample) in samples() {
+    for (api, versions, sample) in samples().into_iter().chain(hostile_transactions::samples()) {
         let (sent, answered) = (sender.sent, sender.answered);
         for version in versions {
             sender.distort(&sample(version)?).await?;
@@ -127,11 +126,11 @@ impl Sender<'_> {
     }
 }
 
-type Sample = fn(i16) -> Result<Vec<u8>, Failure>;
+pub(super) type Sample = fn(i16) -> Result<Vec<u8>, Failure>;
 
 /// For each API a request of each version, with an element in each of its arrays. None changes anything that would take
 /// memory.
-fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 13] {
+fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 11] {
     [
         ("Produce", 3..=13, |version| {
             let mut request = produce(&topic(), 0, batch(&[1], 1)?);
@@ -196,19 +195,6 @@ fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 13] {
                 InitProducerIdRequest::default().with_transactional_id(Some(name().into()));
             Ok(encode(version, 1, &request)?.into())
         }),
-        ("AddPartitionsToTxn", 0..=3, |version| {
-            let topic = AddPartitionsToTxnTopic::default()
-                .with_name(name().into())
-                .with_partitions(vec![0]);
-            let request = AddPartitionsToTxnRequest::default()
-                .with_v3_and_below_transactional_id(name().into())
-                .with_v3_and_below_topics(vec![topic]);
-            Ok(encode(version, 1, &request)?.into())
-        }),
-        ("EndTxn", 0..=4, |version| {
-            let request = EndTxnRequest::default().with_transactional_id(name().into());
-            Ok(encode(version, 1, &request)?.into())
-        }),
         ("CreatePartitions", 0..=3, |version| {
             let assignment = CreatePartitionsAssignment::default().with_broker_ids(vec![1.into()]);
             let topic = CreatePartitionsTopic::default()
@@ -225,7 +211,7 @@ fn samples() -> [(&'static str, RangeInclusive<i16>, Sample); 13] {
     ]
 }
 
-fn name() -> StrBytes {
+pub(super) fn name() -> StrBytes {
     StrBytes::from_static_str("hostile")
 }
 

@@ -1,10 +1,12 @@
 //! A scripted client that checks the broker over TCP, down to the bytes.
 
 mod burdens;
-mod client;
-mod crash;
+pub(crate) mod client;
+pub(crate) mod crash;
 mod fetcher;
 mod hostile;
+mod hostile_transactions;
+mod markers;
 mod producers;
 mod records;
 mod restart;
@@ -96,6 +98,8 @@ pub(crate) async fn run() -> Result<bool, Failure> {
     checks.ended("producing idempotently", outcome);
     let outcome = transactions::check(&mut checks, &subject).await;
     checks.ended("transactions", outcome);
+    let outcome = markers::check(&mut checks, &subject).await;
+    checks.ended("markers of others", outcome);
     let outcome = topics::check(&mut checks, &subject).await;
     checks.ended("changing topics", outcome);
     for version in [BY_NAME, BY_ID] {

@@ -17,7 +17,7 @@ pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), 
         .with_client_software_version(name);
     for version in 0..=4 {
         let response = client.call(version, &request_of(version, &request)).await?;
-        let ok = response.error_code == 0 && response.api_keys.len() == 13;
+        let ok = response.error_code == 0 && response.api_keys.len() == 15;
         checks.that(ok, format_args!("ApiVersions {version} lists what is served"));
     }
     let bad = request.clone().with_client_software_name(StrBytes::from_static_str("-"));

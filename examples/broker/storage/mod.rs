@@ -17,6 +17,8 @@
 mod directory;
 mod journal;
 mod metadata;
+#[cfg(test)]
+mod tests;
 
 use crate::broker::lock;
 use crate::log::{Log, LogConfig, Recovered};

@@ -8,12 +8,15 @@
 //! all transactional ids, and its coordinator epoch never changes.
 
 mod record;
+#[cfg(test)]
+mod tests;
 mod transaction;
 mod verify;
 
 use crate::batch::Batch;
 use crate::broker::{Broker, lock};
 use crate::storage::Journal;
+use crate::topics::Topic;
 use kafka_coordination::fetch::Change;
 use kafka_coordination::producer::{EndMarker, MarkerKind, Origin};
 use kafka_coordination::{ErrorCode, TopicId};
@@ -192,10 +195,15 @@ impl Transactions {
     fn complete(&mut self, broker: &Broker, id: &str) {
         let Some(transaction) = self.by_id.get_mut(id) else { return };
         let State::Ending(kind) = transaction.state else { return };
-        let producer = transaction.producer;
+        let (topics, producer) = (broker.topics(), transaction.producer);
+        let timestamp = broker.timestamp();
+        let marker = EndMarker { kind, coordinator_epoch: COORDINATOR_EPOCH, timestamp };
         transaction.partitions.retain(|(topic, partition)| {
-            write_marker(broker, *topic, *partition, producer, kind)
-                == Err(ErrorCode::KafkaStorageError)
+            // A topic that was deleted needs no marker, and one that is refused will not be taken later.
+            topics.by_id(*topic).is_some_and(|topic| {
+                let written = write_marker(broker, topic, *partition, producer, marker);
+                written == Err(ErrorCode::KafkaStorageError)
+            })
         });
         if !transaction.partitions.is_empty() {
             return;
@@ -209,23 +217,18 @@ impl Transactions {
 /// Ends a producer's transaction in one partition.
 pub(crate) fn write_marker(
     broker: &Broker,
-    topic: TopicId,
+    topic: &Topic,
     partition: i32,
     producer: Producer,
-    kind: MarkerKind,
+    marker: EndMarker,
 ) -> Result<(), ErrorCode> {
-    let unknown = ErrorCode::UnknownTopicOrPartition;
-    let topics = broker.topics();
-    let topic = topics.by_id(topic).ok_or(unknown)?;
-    let log = topic.log(partition).ok_or(unknown)?;
-    let now = broker.timestamp();
-    let marker = EndMarker { kind, coordinator_epoch: COORDINATOR_EPOCH, timestamp: now };
+    let log = topic.log(partition).ok_or(ErrorCode::UnknownTopicOrPartition)?;
     let batch = Batch::marker(producer.id, producer.epoch, marker);
     let batch = batch.map_err(|_| ErrorCode::UnknownServerError)?;
-    let appended = lock(log).append(batch, Origin::Coordinator, None, now);
-    appended.map_err(|refusal| refusal.code)?;
-    // Readers wait for the end of the log, or for the last stable offset: both have moved.
-    broker.partition_changed(topic, partition, Change::HighWatermark);
+    let appended = lock(log).append(batch, Origin::Coordinator, None, marker.timestamp);
+    let appended = appended.map_err(|refusal| refusal.code)?;
+    broker.appended(topic, partition, appended);
+    // What readers of committed records may read has moved with the end of the log.
     broker.partition_changed(topic, partition, Change::LastStableOffset);
     Ok(())
 }

@@ -13,10 +13,11 @@ use bytes::Bytes;
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiVersionsRequest,
     ConsumerGroupHeartbeatRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, EndTxnRequest, FetchRequest,
-    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
-    LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    DeleteTopicsRequest, DescribeClusterRequest, DescribeProducersRequest, EndTxnRequest,
+    FetchRequest, FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest,
+    JoinGroupRequest, LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
     OffsetFetchRequest, ProduceRequest, SyncGroupRequest, TxnOffsetCommitRequest,
+    WriteTxnMarkersRequest,
 };
 use kafka_protocol::protocol::{Request, VersionRange};
 
@@ -209,9 +210,11 @@ const APIS: &[Api] = &[
     api::<AddPartitionsToTxnRequest>(),
     api::<AddOffsetsToTxnRequest>(),
     api::<EndTxnRequest>(),
+    api::<WriteTxnMarkersRequest>(),
     api::<TxnOffsetCommitRequest>(),
     api::<CreatePartitionsRequest>(),
     api::<DescribeClusterRequest>(),
+    api::<DescribeProducersRequest>(),
     api::<ConsumerGroupHeartbeatRequest>(),
 ];
 

@@ -30,8 +30,10 @@ pub(super) const REQUESTS: &[Message] = &[
     transactions::ADD_PARTITIONS_TO_TXN,
     transactions::ADD_OFFSETS_TO_TXN,
     transactions::END_TXN,
+    transactions::WRITE_TXN_MARKERS,
     transactions::TXN_OFFSET_COMMIT,
     cluster::CREATE_PARTITIONS,
     cluster::DESCRIBE_CLUSTER,
+    transactions::DESCRIBE_PRODUCERS,
     groups::CONSUMER_GROUP_HEARTBEAT,
 ];

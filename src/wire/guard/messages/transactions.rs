@@ -68,6 +68,29 @@ pub(in crate::wire::guard) const END_TXN: Message = Message {
     ],
 };
 
+pub(in crate::wire::guard) const WRITE_TXN_MARKERS: Message = Message {
+    api_key: 27,
+    first_version: 1,
+    last_version: 1,
+    flexible_from: 1,
+    fields: &[Field::new(
+        "markers",
+        Array(&Struct(&[
+            Field::new("producer_id", INT64),
+            Field::new("producer_epoch", INT16),
+            Field::new("transaction_result", BOOLEAN),
+            Field::new(
+                "topics",
+                Array(&Struct(&[
+                    Field::new("name", String),
+                    Field::new("partition_indexes", Array(&INT32)),
+                ])),
+            ),
+            Field::new("coordinator_epoch", INT32),
+        ])),
+    )],
+};
+
 pub(in crate::wire::guard) const TXN_OFFSET_COMMIT: Message = Message {
     api_key: 28,
     first_version: 0,
@@ -97,4 +120,18 @@ pub(in crate::wire::guard) const TXN_OFFSET_COMMIT: Message = Message {
             ])),
         ),
     ],
+};
+
+pub(in crate::wire::guard) const DESCRIBE_PRODUCERS: Message = Message {
+    api_key: 61,
+    first_version: 0,
+    last_version: 0,
+    flexible_from: 0,
+    fields: &[Field::new(
+        "topics",
+        Array(&Struct(&[
+            Field::new("name", String),
+            Field::new("partition_indexes", Array(&INT32)),
+        ])),
+    )],
 };
