@@ -67,7 +67,7 @@ def main():
                 for kind in kinds:
                     scenarios.fault(report, broker, connect, kind, code)
     if kinds and not options.against and wanted("idempotent"):
-        with scenario("idempotent", *stored(), "--drop-responses", "0.05") as (broker, connect):
+        with scenario("idempotent", *stored()) as (broker, connect):
             exactly_once.idempotent(report, broker, connect, kinds, options.records)
     if kinds and not options.against and wanted("transactions"):
         with scenario("transactions", *stored()) as (broker, connect):
@@ -93,10 +93,10 @@ def arguments():
 
 
 def stored():
-    """Has a broker keep its data, in small files and an empty directory."""
+    """Has a broker keep its data, in small files and an empty directory, and lose answers to produce requests."""
     directory = WORK / "data"
     shutil.rmtree(directory, ignore_errors=True)
-    return "--data-dir", str(directory), "--segment-bytes", "262144"
+    return "--data-dir", str(directory), "--segment-bytes", "262144", "--drop-responses", "0.05"
 
 
 def limit(seconds):
