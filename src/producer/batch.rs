@@ -61,7 +61,8 @@ pub enum MarkerKind {
 pub struct EndMarker {
     /// How it ends.
     pub kind: MarkerKind,
-    /// The epoch of the transaction coordinator that ends it, 0 and above.
+    /// The epoch of the transaction coordinator that ends it: 0 and above from a coordinator, any in
+    /// a log.
     pub coordinator_epoch: i32,
     /// The record's timestamp, not the batch's.
     pub timestamp: Timestamp,

@@ -2,11 +2,13 @@
 
 import argparse
 import os
+import shutil
 import signal
 import sys
 from contextlib import contextmanager
 from itertools import count
 
+import exactly_once
 import groups
 import scenarios
 from broker import Broker, Elsewhere, build
@@ -25,6 +27,7 @@ def main():
     limit(RUN_SECONDS)
     report = Report()
     logs = WORK / "logs"
+    shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True, exist_ok=True)
     program = None if options.against else options.program or build()
     commands = installed(report, options.clients)
@@ -57,25 +60,38 @@ def main():
             lambda: Member(kind, commands[kind], group, protocol, broker.address, next(logged))
         )
 
-    for kind in commands:
-        with scenario(f"life-{kind.name}") as (broker, connect):
-            scenarios.life(report, broker, connect, kind)
-    if len(commands) > 1:
+    def wanted(name):
+        return name.startswith(options.only)
+
+    kinds = list(commands)
+    for kind in kinds:
+        if wanted(name := f"life-{kind.name}"):
+            with scenario(name) as (broker, connect):
+                scenarios.life(report, broker, connect, kind)
+    if len(kinds) > 1 and wanted("together"):
         with scenario("together") as (broker, connect):
-            scenarios.together(report, broker, connect, list(commands))
-    if commands and not options.against:
-        for code in (71, 70):
-            with scenario(f"answer-{code}", f"--answer-{code}-once") as (broker, connect):
-                for kind in commands:
+            scenarios.together(report, broker, connect, kinds)
+    for code in (71, 70):
+        if kinds and not options.against and wanted(name := f"answer-{code}"):
+            with scenario(name, f"--answer-{code}-once") as (broker, connect):
+                for kind in kinds:
                     scenarios.fault(report, broker, connect, kind, code)
-    for kind in commands:
+    for kind in kinds:
         name = f"group-{kind.name}"
-        with scenario(name) as (broker, connect):
-            groups.classic(report, broker, connect(kind), starts(name, kind, broker, "classic"))
-        if kind.name in groups.NEXT_GENERATION:
-            name = f"next-generation-{kind.name}"
+        if wanted(name):
+            with scenario(name) as (broker, connect):
+                groups.classic(report, broker, connect(kind), starts(name, kind, broker, "classic"))
+        name = f"next-generation-{kind.name}"
+        if kind.name in groups.NEXT_GENERATION and wanted(name):
             with scenario(name, "--heartbeat", "500") as (broker, connect):
-                groups.next_generation(report, broker, connect(kind), starts(name, kind, broker, "consumer"))
+                members = starts(name, kind, broker, "consumer")
+                groups.next_generation(report, broker, connect(kind), members)
+    if kinds and not options.against and wanted("idempotent"):
+        with scenario("idempotent", *stored()) as (broker, connect):
+            exactly_once.idempotent(report, broker, connect, kinds, options.records)
+    if kinds and not options.against and wanted("transactions"):
+        with scenario("transactions", *stored()) as (broker, connect):
+            exactly_once.transactions(report, broker, connect, kinds)
     report.close()
     return 1 if report.failed else 0
 
@@ -85,11 +101,22 @@ def arguments():
     names = [kind.name for kind in KINDS]
     parser.add_argument("clients", nargs="*", default=names, metavar="CLIENT", help=f"of {', '.join(names)} (all)")
     parser.add_argument("--against", metavar="HOST:PORT", help="a broker that runs already, without its counters")
+    parser.add_argument("--only", default="", metavar="SCENARIO", help="scenarios whose names start so (all)")
+    parser.add_argument(
+        "--records", type=int, default=100_000, metavar="N", help="of each partition in `idempotent` (100000)"
+    )
     parser.add_argument("--program", metavar="PATH", help="a broker that is built already")
     options = parser.parse_args()
     if unknown := set(options.clients) - set(names):
         parser.error(f"no such client: {', '.join(sorted(unknown))}")
     return options
+
+
+def stored():
+    """Has a broker keep its data, in small files and an empty directory, and lose answers to produce requests."""
+    directory = WORK / "data"
+    shutil.rmtree(directory, ignore_errors=True)
+    return "--data-dir", str(directory), "--segment-bytes", "262144", "--drop-responses", "0.05"
 
 
 def limit(seconds):
