@@ -51,7 +51,8 @@ impl Broker {
             consumer_heartbeat_ms: args.heartbeat_ms,
             ..GroupConfig::default()
         };
-        let groups = Groups::new(groups, random.draw());
+        let topics = Topics::default();
+        let groups = Groups::new(groups, topics.clone(), random.draw());
         let cluster_id = format!("{:032x}", random.bits());
         Ok(Self {
             args,
@@ -61,7 +62,7 @@ impl Broker {
             groups,
             cache: Mutex::new(FetchCache::new(config)),
             random: Mutex::new(random),
-            topics: Mutex::default(),
+            topics: Mutex::new(topics),
             next_producer_id: AtomicI64::new(0),
             clock: SystemClock::new(),
         })

@@ -14,38 +14,47 @@ use kafka_protocol::protocol::StrBytes;
 /// The first version that asks for several keys at once.
 const FIRST_WITH_KEYS: i16 = 4;
 
+/// Kinds of keys.
+const GROUP: i8 = 0;
+const TRANSACTION: i8 = 1;
+
 pub(super) fn answer(
     peer: &Peer,
     version: i16,
     request: FindCoordinatorRequest,
 ) -> FindCoordinatorResponse {
-    let refused = match request.key_type {
-        0 => None,
-        1 => {
-            Some((ErrorCode::TransactionalIdAuthorizationFailed, "this broker has no transactions"))
-        }
-        _ => Some((ErrorCode::InvalidRequest, "this broker has no such coordinator")),
-    };
-    let found = match refused {
-        None => Coordinator::default()
-            .with_error_message(Some(StrBytes::default()))
-            .with_node_id(BrokerId(NODE_ID))
-            .with_host(StrBytes::from_string(peer.reached_at.ip().to_string()))
-            .with_port(peer.reached_at.port().into()),
-        Some((error, text)) => Coordinator::default()
-            .with_error_code(error.code())
-            .with_error_message(Some(StrBytes::from_static_str(text)))
-            .with_node_id(BrokerId(-1))
-            .with_port(-1),
+    let coordinator = match request.key_type {
+        GROUP => this_broker(peer),
+        TRANSACTION => refused(
+            ErrorCode::TransactionalIdAuthorizationFailed,
+            "this broker has no transactions",
+        ),
+        _ => refused(ErrorCode::InvalidRequest, "this broker has no such coordinator"),
     };
     if version < FIRST_WITH_KEYS {
         return FindCoordinatorResponse::default()
-            .with_error_code(found.error_code)
-            .with_error_message(found.error_message)
-            .with_node_id(found.node_id)
-            .with_host(found.host)
-            .with_port(found.port);
+            .with_error_code(coordinator.error_code)
+            .with_error_message(coordinator.error_message)
+            .with_node_id(coordinator.node_id)
+            .with_host(coordinator.host)
+            .with_port(coordinator.port);
     }
-    let coordinators = request.coordinator_keys.into_iter().map(|key| found.clone().with_key(key));
-    FindCoordinatorResponse::default().with_coordinators(coordinators.collect())
+    let keys = request.coordinator_keys.into_iter();
+    let coordinators = keys.map(|key| coordinator.clone().with_key(key)).collect();
+    FindCoordinatorResponse::default().with_coordinators(coordinators)
+}
+
+fn this_broker(peer: &Peer) -> Coordinator {
+    Coordinator::default()
+        .with_node_id(BrokerId(NODE_ID))
+        .with_host(StrBytes::from_string(peer.reached_at.ip().to_string()))
+        .with_port(peer.reached_at.port().into())
+}
+
+fn refused(error: ErrorCode, text: &'static str) -> Coordinator {
+    Coordinator::default()
+        .with_error_code(error.code())
+        .with_error_message(Some(StrBytes::from_static_str(text)))
+        .with_node_id(BrokerId(-1))
+        .with_port(-1)
 }
