@@ -110,7 +110,7 @@ pub use group_metadata::{
     GroupChange, GroupMetadata, GroupMetadataError, GroupUpdate, REFRESH_INTERVAL_MS,
     RefreshDeadline,
 };
-pub use hasher::TopicHasher;
+pub use hasher::{ImageHasher, TopicHasher};
 pub use regex::{GroupRegexes, NewTopics, RegexRefresh, RegexRefreshError};
 pub use subscriptions::{GroupSubscription, Subscriptions, SubscriptionsError};
 pub use topic_hash::{MetadataHash, TopicHash};
