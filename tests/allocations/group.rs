@@ -29,7 +29,7 @@ fn cluster() -> ClusterImage {
         }
     }
     let mut image = ClusterImage::new();
-    image.apply(&delta).unwrap();
+    assert!(image.apply(&delta).is_ok());
     image
 }
 
