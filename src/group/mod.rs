@@ -107,8 +107,8 @@ mod topic_hash;
 #[cfg(feature = "std")]
 pub use draft_hash::DraftTopicHash;
 pub use group_metadata::{
-    GroupChange, GroupMetadata, GroupMetadataError, GroupUpdate, REFRESH_INTERVAL_MS,
-    RefreshDeadline,
+    GroupChange, GroupMetadata, GroupMetadataError, GroupMetadataState, GroupUpdate,
+    REFRESH_INTERVAL_MS, RefreshDeadline,
 };
 pub use hasher::{ImageHasher, TopicHasher};
 pub use regex::{GroupRegexes, NewTopics, RegexRefresh, RegexRefreshError};

@@ -54,6 +54,22 @@ fn a_new_group_has_expired_at_any_time() {
 }
 
 #[test]
+fn what_is_remembered_leaves_and_enters() {
+    let mut group = refreshed();
+    for lost in [false, true] {
+        if lost {
+            group.load(4, MetadataHash::NONE);
+            // A leave that carries the hash on reaches the epoch of what was lost.
+            group.commit(group.decide_leave(None).unwrap()).unwrap();
+        }
+        let state = group.export();
+        assert_eq!((state.epoch, state.is_refresh_lost), (5, lost));
+        let entered = GroupMetadata::from(state);
+        assert_eq!((entered.export(), entered.has_expired(at(0))), (state, lost));
+    }
+}
+
+#[test]
 fn what_is_decided_takes_effect_when_it_is_committed() {
     let mut group = GroupMetadata::new(1, MetadataHash::NONE);
     let before = group;
