@@ -49,8 +49,8 @@ fn changed_topics(criterion: &mut Criterion, topics: u32) {
     let names: Vec<String> = (0..CHANGED).map(name).collect();
     let floor = || _ = black_box(floor.change(&names));
     let case = || {
-        let named = subscriptions.on_image_changes(black_box(&changes), &next);
-        black_box(named.map(str::len).sum::<usize>());
+        let woken = subscriptions.on_image_changes(black_box(&changes), &next);
+        black_box(woken.map(str::len).sum::<usize>());
     };
     paired(criterion, &format!("change/10 topics/{topics}"), floor, case);
 
@@ -60,8 +60,8 @@ fn changed_topics(criterion: &mut Criterion, topics: u32) {
     let floor =
         || _ = black_box(words.iter().filter(|&&word| word & black_box(1 << 8) != 0).count());
     let case = || {
-        let named = subscriptions.on_metadata_update([], black_box(&[1_000]), &image);
-        assert_eq!(black_box(named.len()), 0);
+        let woken = subscriptions.on_metadata_update([], black_box(&[1_000]), &image);
+        assert_eq!(black_box(woken.len()), 0);
     };
     paired(criterion, &format!("change/a rack of no topic/{topics}"), floor, case);
 }

@@ -84,7 +84,7 @@ impl Broker {
             consumer_heartbeat_ms: args.heartbeat_ms,
             ..GroupConfig::default()
         };
-        let groups = Groups::new(groups, random.draw());
+        let groups = Groups::new(groups, topics.clone(), random.draw());
         let broker = Self {
             faults: Faults::new(args.drop_responses, args.seed),
             args,

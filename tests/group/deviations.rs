@@ -4,7 +4,7 @@ use crate::coordinator::{Coordinator, ORDERS};
 use kafka_coordination::Monotonic;
 use kafka_coordination::TopicId;
 use kafka_coordination::group::{GroupChange, GroupMetadata, MetadataHash, TopicHash, TopicHasher};
-use kafka_coordination::metadata::{ClusterImage, Partitions, TopicView};
+use kafka_coordination::metadata::{ClusterImage, ImageDelta, Partitions, TopicView};
 
 const NOW: Monotonic = Monotonic::from_millis(1_000);
 
@@ -13,15 +13,15 @@ const NOW: Monotonic = Monotonic::from_millis(1_000);
 fn racks_that_change_alone_bump() {
     let mut it = Coordinator::with_orders();
     it.subscribe("g", &["orders"]);
-    let changes: [&dyn Fn(&mut Coordinator) -> Vec<String>; 5] = [
-        &|it| it.change(|delta| _ = delta.register_broker(1, Some("eu-9"))),
-        &|it| it.change(|delta| _ = delta.register_broker(1, None)),
-        &|it| it.change(|delta| _ = delta.register_broker(1, Some("eu-1a"))),
-        &|it| it.change(|delta| _ = delta.unregister_broker(3)),
-        &|it| it.change(|delta| _ = delta.register_broker(3, Some("eu-1c"))),
+    let changes: [fn(&mut ImageDelta); 5] = [
+        |delta| _ = delta.register_broker(1, Some("eu-9")),
+        |delta| _ = delta.register_broker(1, None),
+        |delta| _ = delta.register_broker(1, Some("eu-1a")),
+        |delta| _ = delta.unregister_broker(3),
+        |delta| _ = delta.register_broker(3, Some("eu-1c")),
     ];
     for (at, change) in changes.into_iter().enumerate() {
-        assert_eq!(change(&mut it), ["g"], "{at}");
+        assert_eq!(it.change(change), ["g"], "{at}");
         assert!(it.bumps("g"), "{at}");
     }
     assert_eq!(it.stored("g"), -6_423_155_369_827_150_768, "as at first");

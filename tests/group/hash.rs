@@ -128,6 +128,40 @@ fn large_topics_hash_as_if_at_once() {
     }
 }
 
+/// Combinations of racks are remembered, a few at a time, which must not show.
+#[test]
+fn many_combinations_of_racks_hash_as_if_each_were_the_first() {
+    let name = |broker: usize| format!("{broker:0>width$}", width = 1 + broker * 37 % 90);
+    let mut delta = ImageDelta::new(1);
+    for broker in 0..60 {
+        delta.register_broker(i32::try_from(broker).unwrap(), Some(&name(broker)));
+    }
+    let mut image = ClusterImage::new();
+    image.apply(&delta).unwrap();
+    let brokers =
+        |partition: usize| (0..partition % 7).map(move |at| (partition * 7 + at * 11) % 60);
+    let mut bytes = vec![0];
+    bytes.extend(0x0102_0304_0506_0708_u64.to_le_bytes());
+    bytes.extend(0x090a_0b0c_0d0e_0f10_u64.to_le_bytes());
+    bytes.extend(text("foo"));
+    bytes.extend(int(3_000));
+    for partition in 0..3_000 {
+        bytes.extend(int(partition));
+        let mut racks: Vec<_> = brokers(partition).map(name).collect();
+        racks.sort();
+        bytes.extend(racks.iter().flat_map(|name| rack(name)));
+    }
+    let partitions: Vec<Vec<i32>> = (0..3_000)
+        .map(|partition| brokers(partition).map(|broker| i32::try_from(broker).unwrap()).collect())
+        .collect();
+    let topic = TopicView::new(ID, "foo", &partitions);
+    let mut hasher = TopicHasher::new();
+    let mut hasher = hasher.with_image(&image);
+    for _ in 0..2 {
+        assert_eq!(hasher.topic_hash(topic).as_i64(), by_hand(&[&bytes]));
+    }
+}
+
 /// Broker ids are looked up in a table of 1024 places, which must not show either.
 #[test]
 fn brokers_that_share_a_place_are_told_apart() {

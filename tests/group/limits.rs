@@ -1,5 +1,6 @@
 //! Numbers and texts at the edges of what can be.
 
+use kafka_coordination::TopicName;
 use kafka_coordination::group::{
     GroupChange, GroupMetadata, GroupMetadataError, MetadataHash, Subscriptions, TopicHasher,
 };
@@ -38,7 +39,7 @@ fn names_of_any_text_are_told_apart() {
     let mut subscriptions = Subscriptions::new(0);
     let names = ["", "\0", "\u{ffff}", "\u{10000}", "a", "a\0"];
     subscriptions.subscribe("", names);
-    let topics: Vec<_> = subscriptions.topics("").map(|name| name.as_str()).collect();
+    let topics: Vec<_> = subscriptions.topics("").map(TopicName::as_str).collect();
     assert_eq!(topics, ["", "\0", "a", "a\0", "\u{10000}", "\u{ffff}"], "by code unit");
     let none = subscriptions.metadata_hash("", &ClusterImage::new());
     assert_eq!(none, MetadataHash::NONE);

@@ -1,10 +1,12 @@
 //! When a group refreshes, and what comes of it.
 
 use crate::coordinator::{Coordinator, ORDERS, PAYMENTS};
+use kafka_coordination::TopicName;
 use kafka_coordination::group::{
     GroupChange, GroupMetadata, GroupMetadataError, MetadataHash, REFRESH_INTERVAL_MS,
     RefreshDeadline,
 };
+use kafka_coordination::metadata::ImageDelta;
 use kafka_coordination::{Monotonic, TopicId};
 
 const NONE: [&str; 0] = [];
@@ -48,6 +50,22 @@ fn a_new_group_has_expired_at_any_time() {
     let group = GroupMetadata::new(1, MetadataHash::NONE);
     for now in [i64::MIN, -1, 0, 1, i64::MAX] {
         assert!(group.has_expired(at(now)));
+    }
+}
+
+#[test]
+fn what_is_remembered_leaves_and_enters() {
+    let mut group = refreshed();
+    for lost in [false, true] {
+        if lost {
+            group.load(4, MetadataHash::NONE);
+            // A leave that carries the hash on reaches the epoch of what was lost.
+            group.commit(group.decide_leave(None).unwrap()).unwrap();
+        }
+        let state = group.export();
+        assert_eq!((state.epoch, state.is_refresh_lost), (5, lost));
+        let entered = GroupMetadata::from(state);
+        assert_eq!((entered.export(), entered.has_expired(at(0))), (state, lost));
     }
 }
 
@@ -155,10 +173,7 @@ fn a_subscription_is_rolled_back_with_its_write() {
 
     it.subscriptions.roll_back("g", ["orders"]);
     it.metadata("g").load(epoch, MetadataHash::from_i64(hash));
-    assert_eq!(
-        it.subscriptions.topics("g").map(|name| name.as_str()).collect::<Vec<_>>(),
-        ["orders"]
-    );
+    assert_eq!(it.subscriptions.topics("g").map(TopicName::as_str).collect::<Vec<_>>(), ["orders"]);
     assert!(it.known("payments").is_some(), "the member will try again");
     assert_eq!(
         it.change(|delta| _ = delta.add_partition(PAYMENTS, 1, &[1])),
@@ -202,29 +217,25 @@ fn replicas_that_move_within_their_racks_change_nothing() {
     let mut it = Coordinator::with_orders();
     it.change(|delta| _ = delta.register_broker(4, Some("eu-1a")));
     it.subscribe("g", &["orders"]);
-    let stays: [&dyn Fn(&mut Coordinator); 3] = [
-        &|it| _ = it.change(|delta| _ = delta.set_replicas(ORDERS, 0, &[2, 1])),
-        &|it| _ = it.change(|delta| _ = delta.set_replicas(ORDERS, 0, &[4, 2])),
-        &|it| _ = it.change(|delta| _ = delta.register_broker(5, Some("eu-9"))),
+    let stays: [fn(&mut ImageDelta); 3] = [
+        |delta| _ = delta.set_replicas(ORDERS, 0, &[2, 1]),
+        |delta| _ = delta.set_replicas(ORDERS, 0, &[4, 2]),
+        |delta| _ = delta.register_broker(5, Some("eu-9")),
     ];
     for change in stays {
-        change(&mut it);
+        it.change(change);
         assert!(!it.bumps("g"));
     }
-    let bumps: [&dyn Fn(&mut Coordinator); 5] = [
-        &|it| _ = it.change(|delta| _ = delta.set_replicas(ORDERS, 0, &[3, 2])),
-        &|it| _ = it.change(|delta| _ = delta.set_replicas(ORDERS, 0, &[3, 2, 1])),
-        &|it| _ = it.change(|delta| _ = delta.set_replicas(ORDERS, 0, &[3])),
+    let bumps: [fn(&mut ImageDelta); 5] = [
+        |delta| _ = delta.set_replicas(ORDERS, 0, &[3, 2]),
+        |delta| _ = delta.set_replicas(ORDERS, 0, &[3, 2, 1]),
+        |delta| _ = delta.set_replicas(ORDERS, 0, &[3]),
         // Two partitions change places.
-        &|it| {
-            _ = it.change(|delta| {
-                _ = delta.set_replicas(ORDERS, 1, &[3, 1]).set_replicas(ORDERS, 2, &[2, 3])
-            })
-        },
-        &|it| _ = it.change(|delta| _ = delta.register_broker(3, None)),
+        |delta| _ = delta.set_replicas(ORDERS, 1, &[3, 1]).set_replicas(ORDERS, 2, &[2, 3]),
+        |delta| _ = delta.register_broker(3, None),
     ];
     for (at, change) in bumps.into_iter().enumerate() {
-        change(&mut it);
+        it.change(change);
         assert!(it.bumps("g"), "{at}");
     }
 }
@@ -234,7 +245,7 @@ fn whoever_missed_changes_refreshes_everything() {
     let mut it = Coordinator::with_orders();
     it.subscribe("g", &["orders"]);
     it.subscribe("h", &["missing"]);
-    let mut delta = kafka_coordination::metadata::ImageDelta::new(50);
+    let mut delta = ImageDelta::new(50);
     delta.add_partition(ORDERS, 3, &[1]).register_broker(1, Some("moved"));
     it.image.apply(&delta).unwrap();
     let mut woken: Vec<_> = it.subscriptions.refresh_all(&it.image).map(String::from).collect();

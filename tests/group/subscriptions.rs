@@ -1,5 +1,6 @@
 //! Topics by group and groups by topic, which leave and enter.
 
+use kafka_coordination::TopicName;
 use kafka_coordination::group::{GroupSubscription, Subscriptions, SubscriptionsError};
 use kafka_coordination::metadata::ClusterImage;
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ fn groups<'a>(subscriptions: &'a Subscriptions, topic: &str) -> BTreeSet<&'a str
 }
 
 fn topics<'a>(subscriptions: &'a Subscriptions, group: &str) -> Vec<&'a str> {
-    subscriptions.topics(group).map(|name| name.as_str()).collect()
+    subscriptions.topics(group).map(TopicName::as_str).collect()
 }
 
 #[test]

@@ -115,12 +115,12 @@ struct Random {
     id: u128,
     name: usize,
     partitions: Vec<Vec<i32>>,
-    random: Pcg32,
+    source: Pcg32,
 }
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.random.next_u32()).unwrap() % bound
+        usize::try_from(self.source.next_u32()).unwrap() % bound
     }
 
     fn broker(&mut self) -> i32 {
@@ -156,8 +156,8 @@ impl Random {
 /// A million pairs that differ in one thing.
 #[test]
 fn gs_2_any_change_changes_the_topic_hash() {
-    let random = Pcg32::seed_from_u64(20_261_130);
-    let mut topic = Random { id: 1, name: 0, partitions: Vec::new(), random };
+    let source = Pcg32::seed_from_u64(20_261_130);
+    let mut topic = Random { id: 1, name: 0, partitions: Vec::new(), source };
     let mut hasher = TopicHasher::new();
     let mut before = None;
     for step in 0..1_000_000 {

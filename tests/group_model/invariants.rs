@@ -4,6 +4,7 @@ use crate::driver::{Did, Driver, run};
 use crate::operation::{GROUPS, NAMES, operations};
 use crate::scratch;
 use crate::settings::cases;
+use kafka_coordination::TopicName;
 use kafka_coordination::group::{
     GroupChange, GroupMetadata, MetadataHash, REFRESH_INTERVAL_MS, Subscriptions,
 };
@@ -51,7 +52,7 @@ proptest! {
                 prop_assert_eq!(driver.subscriptions.groups(name).count(), driver.subscriptions.groups(name).collect::<BTreeSet<_>>().len());
             }
             for group in GROUPS {
-                let topics: Vec<_> = driver.subscriptions.topics(group).map(|name| name.as_str()).collect();
+                let topics: Vec<_> = driver.subscriptions.topics(group).map(TopicName::as_str).collect();
                 let mut expected: Vec<_> = driver.names(group).collect();
                 expected.sort_by_key(|name| name.encode_utf16().collect::<Vec<_>>());
                 prop_assert_eq!(topics, expected);

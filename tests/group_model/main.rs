@@ -4,7 +4,8 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test may panic, and its numbers are small"
+    clippy::std_instead_of_alloc,
+    reason = "a test has the standard library, may panic, and its numbers are small"
 )]
 
 mod driver;

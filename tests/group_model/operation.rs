@@ -1,7 +1,7 @@
 //! What may happen, drawn from a world so small that things often meet.
 
 use kafka_coordination::TopicId;
-use kafka_coordination::metadata::{ClusterImage, ImageDelta, MetadataImage};
+use kafka_coordination::metadata::{ClusterImage, ImageDelta, MetadataImage, TopicView};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -106,7 +106,7 @@ fn describe(longer: &mut ImageDelta, image: &ClusterImage, so_far: &ImageDelta, 
             let id = TopicId::from_u128(*id);
             let mut image = image.clone();
             image.apply(so_far).unwrap();
-            let next = image.topic_by_id(id).map_or(0, |topic| topic.partition_count());
+            let next = image.topic_by_id(id).map_or(0, TopicView::partition_count);
             longer.add_partition(id, next, replicas);
         }
         Change::Move { id, partition, replicas } => {

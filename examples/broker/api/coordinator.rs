@@ -42,7 +42,6 @@ pub(super) fn answer(
 
 fn this_broker(peer: &Peer) -> Coordinator {
     Coordinator::default()
-        .with_error_message(Some(StrBytes::default()))
         .with_node_id(BrokerId(NODE_ID))
         .with_host(StrBytes::from_string(peer.reached_at.ip().to_string()))
         .with_port(peer.reached_at.port().into())

@@ -33,10 +33,10 @@ pub(super) fn answer(
         // Version 0 has no way to ask for none.
         Some(wanted) if wanted.is_empty() && version == 0 => all(),
         Some(wanted) => {
-            // Once each: a topic's description is larger than its mention. An id beside a name says nothing.
+            // Once each: a topic's description is larger than its mention.
             let mut seen = HashSet::new();
             let answer = |wanted: MetadataRequestTopic| {
-                let id = wanted.name.is_none().then_some(wanted.topic_id);
+                let id = names_nothing(&wanted).then_some(wanted.topic_id);
                 let is_new = seen.insert((wanted.name.clone(), id));
                 is_new.then(|| answer_topic(broker, &topics, may_create, wanted))
             };
@@ -61,8 +61,8 @@ fn answer_topic(
     wanted: MetadataRequestTopic,
 ) -> MetadataResponseTopic {
     let found = match &wanted.name {
-        None => find_by_id(topics, wanted.topic_id),
-        Some(name) => find_by_name(broker, topics, may_create, name),
+        Some(name) if !names_nothing(&wanted) => find_by_name(broker, topics, may_create, name),
+        _ => find_by_id(topics, wanted.topic_id),
     };
     // A topic without a name can be encoded from version 12 on only, the first that asks by id.
     found.unwrap_or_else(|error| {
@@ -71,6 +71,12 @@ fn answer_topic(
             .with_name(wanted.name)
             .with_topic_id(wanted.topic_id)
     })
+}
+
+/// Whether a topic is asked for by its id: the Java client gives an empty name then, others none. An id beside a name says
+/// nothing.
+fn names_nothing(wanted: &MetadataRequestTopic) -> bool {
+    wanted.name.as_ref().is_none_or(|name| name.is_empty() && !wanted.topic_id.is_nil())
 }
 
 fn find_by_id(topics: &Topics, id: Uuid) -> Result<MetadataResponseTopic, ErrorCode> {

@@ -20,6 +20,7 @@ pub(crate) use described::{Described, DescribedConsumer};
 pub(crate) use offsets::{Commit, Committed};
 
 use crate::broker::{Broker, lock};
+use crate::topics::Topics;
 use kafka_coordination::Monotonic;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -36,8 +37,8 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    pub(crate) fn new(config: GroupConfig, hash_seed: u64) -> Self {
-        let coordinator = Mutex::new(Coordinator::new(config, hash_seed));
+    pub(crate) fn new(config: GroupConfig, topics: Topics, hash_seed: u64) -> Self {
+        let coordinator = Mutex::new(Coordinator::new(config, topics, hash_seed));
         Self { coordinator, alarm: Notify::new() }
     }
 

@@ -41,6 +41,13 @@ async fn administration(checks: &mut Checks, client: &mut Client) -> Result<(), 
     let found = response.topics.first().ok_or("no topic")?;
     let ok = found.name.as_deref() == Some(&topic.name) && found.partitions.len() == 2;
     checks.that(ok, "Metadata finds a topic by its id");
+    let nameless = MetadataRequestTopic::default()
+        .with_name(Some(StrBytes::default().into()))
+        .with_topic_id(topic.id.into());
+    let response =
+        client.call(13, &MetadataRequest::default().with_topics(Some(vec![nameless]))).await?;
+    let found = response.topics.first().and_then(|found| found.name.as_deref());
+    checks.equal(found, Some(&topic.name), "beside an empty name too");
     delete(client, &topic).await?;
     let response = client.call(13, &by_id).await?;
     checks.equal(

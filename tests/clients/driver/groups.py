@@ -4,9 +4,6 @@ from client import Batch
 
 # The clients whose users may choose the next generation of groups: franz-go hides it, kafka-python has none.
 NEXT_GENERATION = {"kafka-clients", "confluent-kafka"}
-# Those of them that let the broker match names: with a pattern Java asks for offsets by topic id, which takes a later
-# version of OffsetFetch than the example broker has.
-MATCHING = {"confluent-kafka"}
 # Rounds of polls that take longer than a heartbeat does, of half a second as the broker asks for.
 REFRESH_ROUNDS = 15
 
@@ -93,11 +90,10 @@ def next_generation(report, broker, client, starts):
     group.leave(member)
     empty(report, broker, name, 10)
 
-    if name in MATCHING:
-        matching = starts(f"matching-{name}")
-        matching.join(f"(next|more)-{name}", command="match")
-        share(report, name, "the broker matches a regular expression", matching, (first, 6), (second, 4))
-        matching.leave(matching.members[0])
+    matching = starts(f"matching-{name}")
+    matching.join(f"(next|more)-{name}", command="match")
+    share(report, name, "the broker matches a regular expression", matching, (first, 6), (second, 4))
+    matching.leave(matching.members[0])
     client.quit()
 
 

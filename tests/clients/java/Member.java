@@ -10,6 +10,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
@@ -32,6 +33,7 @@ public final class Member {
     private void obey(String[] words) throws Exception {
         switch (words[0]) {
             case "subscribe" -> consumer.subscribe(Arrays.asList(words).subList(1, words.length));
+            case "match" -> consumer.subscribe(new SubscriptionPattern(words[1]));
             case "poll" -> poll(Integer.parseInt(words[1]), Integer.parseInt(words[2]));
             case "assignment" -> {
                 for (TopicPartition partition : consumer.assignment()) {

@@ -81,16 +81,19 @@ impl Group {
 }
 
 impl Coordinator {
-    pub(crate) fn new(config: GroupConfig, hash_seed: u64) -> Self {
+    /// No groups yet, in a cluster with these topics.
+    pub(crate) fn new(config: GroupConfig, topics: Topics, hash_seed: u64) -> Self {
+        let mut new_topics = NewTopics::new();
+        new_topics.on_image(topics.image().offset(), 0);
         Self {
             config,
             groups: HashMap::new(),
             deadlines: BTreeSet::new(),
             offsets: Offsets::default(),
             cluster: Cluster {
-                topics: Topics::default(),
+                topics,
                 subscriptions: Subscriptions::new(hash_seed),
-                new_topics: NewTopics::new(),
+                new_topics,
                 refreshes: 0,
                 epoch_bumps: 0,
             },

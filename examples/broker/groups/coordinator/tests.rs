@@ -3,6 +3,7 @@
 use super::Coordinator;
 use crate::groups::classic::{Claim, Join, Joined, Protocol};
 use crate::groups::{Commit, Committed, GroupConfig};
+use crate::topics::Topics;
 use bytes::Bytes;
 use kafka_coordination::{ErrorCode, Monotonic, TopicName};
 use tokio::sync::oneshot;
@@ -13,7 +14,7 @@ const ANYBODY: Claim<'static> = Claim { member_id: "", instance_id: None, genera
 fn coordinator() -> Coordinator {
     let config =
         GroupConfig { max_groups: 2, max_offsets: 3, max_bytes: 10_000, ..GroupConfig::default() };
-    Coordinator::new(config, 7)
+    Coordinator::new(config, Topics::default(), 7)
 }
 
 fn join(coordinator: &mut Coordinator, group: &str, bytes: usize) -> Option<Joined> {

@@ -70,7 +70,11 @@ fn take(world: &mut World, clients: &mut [Client], step: Step) {
                 client.beat(world)
             } else {
                 // What it is told to give up it gives up, and says so later.
-                client.idle(world).map(|told| client.owned = told.unwrap_or(client.owned.clone()))
+                client.idle(world).map(|told| {
+                    if let Some(told) = told {
+                        client.owned = told;
+                    }
+                })
             };
             or_drop(client, result);
         }
