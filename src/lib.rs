@@ -46,6 +46,7 @@ extern crate std;
 pub mod fetch;
 pub mod metadata;
 pub mod producer;
+pub mod topology;
 #[cfg(feature = "wire")]
 #[cfg_attr(docsrs, doc(cfg(feature = "wire")))]
 pub mod wire;
