@@ -44,6 +44,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod fetch;
+pub mod group;
+pub mod group_record;
 pub mod metadata;
 pub mod producer;
 pub mod topology;

@@ -17,10 +17,13 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod image;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
 mod runner;
+mod topic_hash;
+mod topic_hash_layout;
 mod value;
 
 use runner::{Subject, Tally};
@@ -34,6 +37,8 @@ const SUBJECTS: &[&Subject] = &[
     &fetch_sessions::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
+    &topic_hash::SUBJECT,
+    &topic_hash_layout::SUBJECT,
 ];
 
 /// The environment variable that names a second folder of vectors.

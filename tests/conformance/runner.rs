@@ -115,10 +115,12 @@ fn replay_line(line: &str, subject: &Subject) -> (String, Result<Outcome, String
         Ok(value) => value,
         Err(error) => return (String::from("?"), Err(error.to_string())),
     };
-    let name = value["name"].as_str().unwrap_or("?").to_owned();
+    // A scenario that is about a name has its own in `case`.
+    let key = if value.get("case").is_some() { "case" } else { "name" };
+    let name = value[key].as_str().unwrap_or("?").to_owned();
     let replay = AssertUnwindSafe(|| {
         let scenario = Fields::of(&value)?;
-        scenario.text("name")?;
+        scenario.text(key)?;
         let outcome = (subject.replay)(&scenario)?;
         scenario.all_read()?;
         Ok(outcome)
