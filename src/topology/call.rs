@@ -14,7 +14,8 @@ pub struct Token {
 }
 
 impl Token {
-    pub(super) const fn new(leader_epoch: i32, number: u64) -> Self {
+    /// The token of these numbers, as a plugin keeps them.
+    pub const fn new(leader_epoch: i32, number: u64) -> Self {
         Self { leader_epoch, number }
     }
 

@@ -23,6 +23,16 @@ impl DescriptionStatus {
     pub const fn code(self) -> i8 {
         self as i8
     }
+
+    /// Kafka's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotRequested => "NOT_REQUESTED",
+            Self::NotStored => "NOT_STORED",
+            Self::Error => "ERROR",
+            Self::Available => "AVAILABLE",
+        }
+    }
 }
 
 /// A group of a `StreamsGroupDescribe`, as of the last committed offset.

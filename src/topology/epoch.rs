@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::group_record::StreamsGroupMetadataValue;
+
 /// The version of a group's topology, which its clients choose: 0 and above.
 ///
 /// Where Kafka writes -1 for "no topology" or "none failed", this crate has `Option<TopologyEpoch>`.
@@ -150,6 +152,42 @@ impl Belief {
             }
         };
         Ok(Self { stored, failed })
+    }
+
+    /// Reads the belief off the value of a group's metadata record.
+    ///
+    /// # Errors
+    /// As [`from_record`](Self::from_record).
+    pub const fn of_value(value: &StreamsGroupMetadataValue) -> Result<Self, EpochError> {
+        Self::from_record(
+            value.stored_description_topology_epoch,
+            value.failed_description_topology_epoch,
+        )
+    }
+
+    /// Puts the belief into the value of a group's metadata record, and leaves the rest as it is.
+    ///
+    /// ```
+    /// use kafka_coordination::group_record::StreamsGroupMetadataValue;
+    /// use kafka_coordination::topology::{Belief, StoredEpoch};
+    ///
+    /// let mut value = StreamsGroupMetadataValue {
+    ///     epoch: 3,
+    ///     metadata_hash: 0,
+    ///     validated_topology_epoch: -1,
+    ///     last_assignment_configs: Some(Vec::new()),
+    ///     stored_description_topology_epoch: -1,
+    ///     failed_description_topology_epoch: -1,
+    /// };
+    /// Belief { stored: StoredEpoch::Uncertain, failed: None }.put_into(&mut value);
+    /// let mut bytes = Vec::new();
+    /// value.encode(&mut bytes);
+    /// assert_eq!(bytes[bytes.len() - 5..], [4, 0xff, 0xff, 0xff, 0xfe]);
+    /// assert_eq!(Belief::of_value(&value).map(|it| it.stored), Ok(StoredEpoch::Uncertain));
+    /// ```
+    pub const fn put_into(self, value: &mut StreamsGroupMetadataValue) {
+        (value.stored_description_topology_epoch, value.failed_description_topology_epoch) =
+            self.to_record();
     }
 
     /// The numbers for the two fields of the group's metadata record, stored and failed.

@@ -24,6 +24,14 @@ pub struct StreamsGroup {
     pub life: Life,
 }
 
+impl StreamsGroup {
+    /// Whether it has no members, and the plugin may hold something of it. If it has no offsets either,
+    /// it is to be cleaned up; a classic member that joins it has to wait for that.
+    pub const fn wants_cleanup(&self) -> bool {
+        matches!(self.life, Life::Empty) && self.belief.stored.wants_delete()
+    }
+}
+
 /// The groups of a shard, which are the host's. Each method answers `None` or `false` for ids of no
 /// group, and of groups that are no streams groups.
 pub trait Groups {

@@ -15,6 +15,7 @@ mod manager;
 mod operation;
 mod plugin;
 mod push;
+mod state;
 
 pub use backoff::{Backoff, BackoffConfig, BackoffConfigError, Window};
 pub use barrier::{Caller, Mark, after_delete, after_refusal, after_set, mark};
@@ -30,3 +31,4 @@ pub use manager::{ClassicJoin, Cleanup, LoadError, TopologyManager};
 pub use operation::{Atomicity, BeliefWrite, Effect, Operation, OperationId};
 pub use plugin::InMemoryPlugin;
 pub use push::{Description, PushError, PushRequest};
+pub use state::{CallState, ShardState, TopologyState, TopologyStateError};

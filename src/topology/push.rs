@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use thiserror::Error;
 
 use super::epoch::TopologyEpoch;
+use super::group::StreamsGroup;
 use crate::error_code::ErrorCode;
 
 /// What a request says of the topology, as far as it is checked.
@@ -52,6 +53,49 @@ pub struct PushRequest<'a> {
     pub topology_epoch: i32,
     /// The description.
     pub description: Description,
+}
+
+impl PushRequest<'_> {
+    /// Checks a push in Kafka's order, fields first, then by the state of its group; gives the epoch
+    /// that it may set.
+    ///
+    /// # Errors
+    /// [`PushError::MemberIdEmpty`] to [`PushError::Malformed`].
+    pub fn validate(
+        &self,
+        group: Option<&StreamsGroup>,
+        has_member: impl FnOnce(&str) -> bool,
+    ) -> Result<TopologyEpoch, PushError> {
+        self.check_fields()?;
+        let Some(group) = group else {
+            return Err(PushError::GroupNotFound(self.group_id.into()));
+        };
+        if !has_member(self.member_id) {
+            return Err(PushError::UnknownMember(self.member_id.into()));
+        }
+        let pushed = self.topology_epoch;
+        let epoch = match group.current {
+            Some(epoch) if epoch.get() == pushed => epoch,
+            current => return Err(PushError::WrongEpoch { pushed, current }),
+        };
+        if self.description == Description::Malformed {
+            return Err(PushError::Malformed);
+        }
+        Ok(epoch)
+    }
+
+    /// Checks the fields of the request alone.
+    pub(super) fn check_fields(&self) -> Result<(), PushError> {
+        if self.member_id.trim().is_empty() {
+            Err(PushError::MemberIdEmpty)
+        } else if self.group_id.trim().is_empty() {
+            Err(PushError::GroupIdEmpty)
+        } else if self.description == Description::Missing {
+            Err(PushError::NoDescription)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// Why a push failed; the text is the message of the response.

@@ -22,8 +22,13 @@ mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
 mod runner;
+#[path = "../support/streams_broker/mod.rs"]
+mod streams_broker;
 mod topic_hash;
 mod topic_hash_layout;
+mod topology_backoff;
+mod topology_epoch;
+mod topology_service;
 mod value;
 
 use runner::{Subject, Tally};
@@ -37,6 +42,9 @@ const SUBJECTS: &[&Subject] = &[
     &fetch_sessions::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
+    &topology_backoff::SUBJECT,
+    &topology_epoch::SUBJECT,
+    &topology_service::SUBJECT,
     &topic_hash::SUBJECT,
     &topic_hash_layout::SUBJECT,
 ];

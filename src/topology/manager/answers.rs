@@ -1,7 +1,6 @@
 //! What the host reports: ends of writes and of plugin calls.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use super::TopologyManager;
 use crate::error_code::ErrorCode;
@@ -27,12 +26,12 @@ impl TopologyManager {
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) {
-        let Some(Operation { group_ids, kind, is_lost }) = self.operations.remove(&operation)
-        else {
+        let Some(whole) = self.operations.remove(&operation) else {
             return;
         };
-        let next = match kind {
-            Kind::Doubt => None,
+        let (held, is_lost) = (whole.held(), whole.is_lost);
+        let next = match whole.kind {
+            Kind::Doubt(_) => None,
             Kind::Push(push) => {
                 self.push_written(operation, push, result, groups, random, now).map(Kind::Push)
             }
@@ -40,7 +39,8 @@ impl TopologyManager {
                 self.deletion_written(operation, deletion, result, now).map(Kind::Deletion)
             }
         };
-        self.go_on(operation, next.map(|kind| (kind, is_lost)), group_ids);
+        let next = next.map(|kind| Operation { kind, is_lost });
+        self.go_on(operation, next, &held);
     }
 
     /// The plugin's set ended. O(1). If the call was given up meanwhile, nothing happens.
@@ -80,48 +80,57 @@ impl TopologyManager {
             return;
         };
         let id = call.operation;
-        let Some(Operation { group_ids, kind, is_lost }) = self.operations.remove(&id) else {
+        let Some(Operation { kind, is_lost }) = self.operations.remove(&id) else {
             return;
         };
-        let next = match kind {
+        match kind {
             Kind::Push(push) => {
                 let outcome = ending.of_set();
                 self.counters.set_ended(&outcome);
                 if is_lost {
                     self.answer_lost_push(id, outcome);
-                    None
                 } else {
-                    self.set_answered(id, push, outcome, groups, random, now).map(Kind::Push)
+                    let held = push.group_id.clone();
+                    let next = self.set_answered(id, push, outcome, groups, random, now);
+                    let next = next.map(|push| Operation { kind: Kind::Push(push), is_lost });
+                    self.go_on(id, next, &[held]);
                 }
             }
-            Kind::Deletion(Deletion { trigger, step: DeletionStep::Calling(mut deleting) }) => {
-                let is_done = ending.is_done();
-                self.counters.delete_ended(is_done);
-                if let Some(it) = deleting.get_mut(call.index) {
-                    it.is_deleted = Some(is_done);
+            Kind::Deletion(deletion) => {
+                self.counters.delete_ended(ending.is_done());
+                match self.delete_answered(id, deletion, call.index, ending.is_done()) {
+                    Deletion {
+                        trigger,
+                        step: DeletionStep::Calling { groups: called, awaited: 0 },
+                    } => {
+                        if is_lost {
+                            self.end_deletion(id, trigger, &called);
+                        } else {
+                            let next =
+                                self.deletes_answered(id, trigger, called, groups, random, now);
+                            let next =
+                                next.map(|it| Operation { kind: Kind::Deletion(it), is_lost });
+                            self.go_on(id, next, &[]);
+                        }
+                    }
+                    more => {
+                        let operation = Operation { kind: Kind::Deletion(more), is_lost };
+                        self.operations.insert(id, operation);
+                    }
                 }
-                let deletion = if deleting.iter().any(|it| it.is_deleted.is_none()) {
-                    Some(Deletion { trigger, step: DeletionStep::Calling(deleting) })
-                } else if is_lost {
-                    self.end_deletion(id, trigger, &deleting);
-                    None
-                } else {
-                    self.deletes_answered(id, trigger, deleting, groups, random, now)
-                };
-                deletion.map(Kind::Deletion)
             }
-            other => Some(other),
-        };
-        self.go_on(id, next.map(|kind| (kind, is_lost)), group_ids);
+            // It waits for no call.
+            Kind::Doubt(_) => {}
+        }
     }
 
-    /// Keeps an operation that goes on, ends one that does not.
-    fn go_on(&mut self, id: OperationId, next: Option<(Kind, bool)>, group_ids: Vec<Arc<str>>) {
+    /// Keeps an operation that goes on; of one that does not, the groups are free.
+    fn go_on(&mut self, id: OperationId, next: Option<Operation>, held: &[Arc<str>]) {
         match next {
-            Some((kind, is_lost)) => {
-                self.operations.insert(id, Operation { group_ids, kind, is_lost });
+            Some(operation) => {
+                self.operations.insert(id, operation);
             }
-            None => self.finish(id, &group_ids),
+            None => self.finish(id, held),
         }
     }
 }

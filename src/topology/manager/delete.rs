@@ -1,5 +1,6 @@
 //! Cleanup, `DeleteGroups` and conversion: barrier, delete, and the write that makes it known.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use tracing::debug;
@@ -14,7 +15,8 @@ use crate::topology::ending::answered;
 use crate::topology::epoch::StoredEpoch;
 use crate::topology::group::{Groups, Life};
 use crate::topology::operation::{
-    Atomicity, BeliefWrite, Deleting, Deletion, DeletionStep, Effect, Kind, OperationId, Trigger,
+    Atomicity, BeliefWrite, Deleting, Deletion, DeletionStep, Effect, Kind, OperationId, Progress,
+    Trigger,
 };
 
 /// What became of a tick of the cleanup.
@@ -53,8 +55,7 @@ impl TopologyManager {
     /// Starts a cleanup of groups that are empty, have no offsets, and whose description the plugin
     /// may hold. [`handle_timeout`](Self::handle_timeout) does so in time.
     ///
-    /// O(k log k), where k is the number of groups that are empty and of which the plugin may hold
-    /// something.
+    /// O(k log k), where k is [`uncleaned_count`](Self::uncleaned_count), whatever other groups there are.
     pub fn start_cleanup(&mut self, groups: &impl Groups, now: Monotonic) -> Cleanup {
         if !self.is_active() {
             return Cleanup::Idle;
@@ -67,19 +68,21 @@ impl TopologyManager {
         if !self.may_call(now) {
             return Cleanup::Idle;
         }
-        let is_eligible = |id: &Arc<str>| {
-            let committed = groups.committed(id);
-            committed.is_some_and(|it| it.life == Life::Empty && it.belief.stored.wants_delete())
-                && !groups.has_offsets(id)
-        };
-        let mut eligible: Vec<_> =
-            self.uncleaned.iter().filter(|id| is_eligible(id)).cloned().collect();
+        let mut eligible = Vec::new();
+        self.uncleaned.retain(|group_id| {
+            let is_wanted = groups.committed(group_id).is_some_and(|it| it.wants_cleanup());
+            if is_wanted && !groups.has_offsets(group_id) {
+                eligible.push(group_id.clone());
+            }
+            is_wanted || groups.latest(group_id).is_some_and(|it| it.wants_cleanup())
+        });
         eligible.sort_unstable();
-        self.counters.cleanup_eligible += eligible.len() as u64;
-        let marked = self.mark_batch(eligible.iter(), groups);
-        if marked.barriers.is_empty() {
+        if eligible.is_empty() {
             return Cleanup::Idle;
         }
+        self.counters.cleanup_eligible += eligible.len() as u64;
+        // It may be that none of them wants it any more, by records that are still to be committed.
+        let marked = self.mark_batch(eligible.iter(), groups);
         let operation = self.new_operation();
         self.begin_deletion(operation, Trigger::Cleanup, Atomicity::Split, marked);
         self.cycle = Some(operation);
@@ -179,9 +182,8 @@ impl TopologyManager {
         atomicity: Atomicity,
         marked: Marked,
     ) {
-        let group_ids = marked.barriers.iter().map(|it| it.group_id().clone()).collect();
         let step = DeletionStep::Marking(marked.barriers);
-        self.begin(operation, group_ids, Kind::Deletion(Deletion { trigger, step }));
+        self.begin(operation, Kind::Deletion(Deletion { trigger, step }));
         self.write(operation, atomicity, marked.beliefs);
     }
 
@@ -195,23 +197,25 @@ impl TopologyManager {
     ) -> Option<Deletion> {
         let Deletion { trigger, step } = deletion;
         match (step, result) {
+            (DeletionStep::Marking(barriers), Ok(())) if barriers.is_empty() => {
+                self.end_deletion(id, trigger, &[]);
+            }
             (DeletionStep::Marking(barriers), Ok(())) => {
                 let mut groups = Vec::with_capacity(barriers.len());
                 for barrier in barriers {
                     let group_id = barrier.group_id().clone();
                     let token = self.call(id, groups.len(), now);
                     self.effect(Effect::Delete(barrier.committed().delete(token)));
-                    groups.push(Deleting { group_id, is_deleted: None });
+                    groups.push(Deleting { group_id, progress: Progress::Called });
                 }
-                return Some(Deletion { trigger, step: DeletionStep::Calling(groups) });
+                let awaited = groups.len();
+                return Some(Deletion { trigger, step: DeletionStep::Calling { groups, awaited } });
             }
             (DeletionStep::Marking(_), Err(error)) => {
                 debug!(operation = id.0, %error, "barrier of topology descriptions failed");
                 self.refuse_deletion(id, &trigger, answered(error));
             }
-            (DeletionStep::Calling(groups), _) => {
-                return Some(Deletion { trigger, step: DeletionStep::Calling(groups) });
-            }
+            (step @ DeletionStep::Calling { .. }, _) => return Some(Deletion { trigger, step }),
             (DeletionStep::Finalizing(groups), result) => {
                 if let Err(error) = result {
                     // What is uncertain still is deleted again by the next who comes.
@@ -223,32 +227,62 @@ impl TopologyManager {
         None
     }
 
-    /// The last of the plugin's deletes ended. The deletion goes on if it has something to write.
+    /// A delete of the plugin ended.
+    pub(super) fn delete_answered(
+        &mut self,
+        id: OperationId,
+        deletion: Deletion,
+        index: usize,
+        is_done: bool,
+    ) -> Deletion {
+        let Deletion { trigger, mut step } = deletion;
+        if let DeletionStep::Calling { groups, awaited } = &mut step
+            && let Some(group) = groups.get_mut(index)
+        {
+            group.progress = if is_done { Progress::Deleted } else { Progress::Failed };
+            *awaited = awaited.saturating_sub(1);
+            // Nobody waits for the slowest of them.
+            let group_id = group.group_id.clone();
+            if self.busy.get(&group_id) == Some(&id) {
+                self.busy.remove(&group_id);
+                if is_done {
+                    self.yielded.insert(group_id, (id, index));
+                }
+            }
+        }
+        Deletion { trigger, step }
+    }
+
+    /// All deletes of the plugin ended. The deletion goes on if it has something to write.
     pub(super) fn deletes_answered(
         &mut self,
         id: OperationId,
         trigger: Trigger,
-        deleted: Vec<Deleting>,
+        called: Vec<Deleting>,
         groups: &impl Groups,
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) -> Option<Deletion> {
         let mut beliefs = Vec::new();
-        for Deleting { group_id, is_deleted } in &deleted {
+        for Deleting { group_id, progress } in &called {
             let latest = groups.latest(group_id);
-            if *is_deleted == Some(true) {
-                self.pushes.clear_group(group_id);
-                self.conversions.clear_group(group_id);
+            if *progress == Progress::Deleted {
+                self.yielded.remove(group_id);
+                self.busy.insert(group_id.clone(), id);
                 if let Some(belief) = latest.and_then(|group| barrier::after_delete(group.belief)) {
                     beliefs.push(BeliefWrite { group_id: group_id.clone(), belief });
                 }
+            }
+            if *progress != Progress::Failed {
+                self.pushes.clear_group(group_id);
+                self.conversions.clear_group(group_id);
             } else if matches!(trigger, Trigger::Conversion(_)) && latest.is_some() {
                 let window = StoredEpoch::Uncertain.to_record();
                 self.conversions.arm_if_not_active(group_id, window, random, now);
             }
         }
-        if deleted.iter().all(|it| it.is_deleted != Some(true)) {
-            self.end_deletion(id, trigger, &deleted);
+        if called.iter().all(|it| it.progress == Progress::Failed) {
+            self.end_deletion(id, trigger, &called);
             return None;
         }
         let atomicity = match trigger {
@@ -256,7 +290,7 @@ impl TopologyManager {
             Trigger::Cleanup | Trigger::DeleteGroups(_) => Atomicity::Split,
         };
         self.write(id, atomicity, beliefs);
-        Some(Deletion { trigger, step: DeletionStep::Finalizing(deleted) })
+        Some(Deletion { trigger, step: DeletionStep::Finalizing(called) })
     }
 
     /// The barrier could not be written.
@@ -278,11 +312,11 @@ impl TopologyManager {
         &mut self,
         operation: OperationId,
         trigger: Trigger,
-        deleted: &[Deleting],
+        groups: &[Deleting],
     ) {
-        let is_failed = |id: &Arc<str>| {
-            deleted.iter().any(|it| it.group_id == *id && it.is_deleted != Some(true))
-        };
+        let failed = groups.iter().filter(|it| it.progress == Progress::Failed);
+        let failed: BTreeSet<_> = failed.map(|it| &it.group_id).collect();
+        let is_failed = |group_id: &Arc<str>| failed.contains(group_id);
         let effect = match trigger {
             Trigger::Cleanup => Effect::CleanupEnded { operation },
             Trigger::DeleteGroups(requested) => {

@@ -67,9 +67,11 @@ impl TopologyManager {
         self.shard = None;
         self.effects.retain(is_answer);
         self.busy.clear();
+        self.yielded.clear();
         self.uncleaned.clear();
         self.pushes.clear_all();
         self.conversions.clear_all();
+        self.cycle = None;
         let ids: Vec<_> = self.operations.keys().copied().collect();
         for id in ids {
             let Some(operation) = self.operations.get_mut(&id) else { continue };
@@ -78,7 +80,7 @@ impl TopologyManager {
                 && let Some(operation) = self.operations.remove(&id)
             {
                 debug!(operation = id.0, "topology description operation lost its shard");
-                self.finish(id, &operation.group_ids);
+                self.finish(id, &[]);
                 self.lose(id, operation.kind);
             }
         }
@@ -88,7 +90,7 @@ impl TopologyManager {
     fn lose(&mut self, id: super::OperationId, kind: Kind) {
         let code = ErrorCode::NotCoordinator;
         match kind {
-            Kind::Doubt => {}
+            Kind::Doubt(_) => {}
             Kind::Push(push) => {
                 debug_assert!(push.step != PushStep::Calling, "the plugin owes an answer");
                 self.refuse_push(id, code);
@@ -98,7 +100,7 @@ impl TopologyManager {
             }
             Kind::Deletion(Deletion {
                 trigger,
-                step: DeletionStep::Calling(groups) | DeletionStep::Finalizing(groups),
+                step: DeletionStep::Calling { groups, .. } | DeletionStep::Finalizing(groups),
             }) => self.end_deletion(id, trigger, &groups),
         }
     }

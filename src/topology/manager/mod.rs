@@ -23,8 +23,10 @@ use super::counters::TopologyCounters;
 use super::describe::{Describe, Described, DescriptionStatus, GetEnding};
 use super::epoch::{Belief, StoredEpoch, TopologyEpoch};
 use super::gate::Heartbeat;
-use super::group::{Groups, Life, StreamsGroup};
-use super::operation::{Atomicity, BeliefWrite, Effect, Kind, Operation, OperationId};
+use super::group::{Groups, StreamsGroup};
+use super::operation::{
+    Atomicity, BeliefWrite, DeletionStep, Effect, Kind, Operation, OperationId, Progress,
+};
 use crate::random::Random;
 use crate::time::Monotonic;
 
@@ -49,8 +51,11 @@ pub struct TopologyManager {
     pub(super) operations: BTreeMap<OperationId, Operation>,
     /// The operation that has a group to itself.
     pub(super) busy: HashMap<Arc<str>, OperationId, FixedState>,
+    /// Groups that the plugin deleted for an operation which still waits for others: who comes now need
+    /// not wait for those. With the operation, and their place in it.
+    pub(super) yielded: HashMap<Arc<str>, (OperationId, usize), FixedState>,
     pub(super) calls: BTreeMap<Token, PendingCall>,
-    /// Groups without members of which the plugin may hold something.
+    /// Groups at which a cleanup looks: all that want it, and some that do no more.
     pub(super) uncleaned: HashSet<Arc<str>, FixedState>,
     pub(super) cycle: Option<OperationId>,
     pub(super) counters: TopologyCounters,
@@ -87,6 +92,7 @@ impl TopologyManager {
             next_operation: 0,
             operations: BTreeMap::new(),
             busy: HashMap::with_hasher(hasher.clone()),
+            yielded: HashMap::with_hasher(hasher.clone()),
             calls: BTreeMap::new(),
             uncleaned: HashSet::with_hasher(hasher),
             cycle: None,
@@ -100,6 +106,16 @@ impl TopologyManager {
     /// anything else changes a group of the shard.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
+    }
+
+    /// Whether effects wait to be polled.
+    pub fn has_effects(&self) -> bool {
+        !self.effects.is_empty()
+    }
+
+    /// How it works.
+    pub const fn config(&self) -> &TopologyConfig {
+        &self.config
     }
 
     /// Whether the answer to a heartbeat sets `TopologyDescriptionRequired`; then a window starts in
@@ -163,7 +179,7 @@ impl TopologyManager {
             let group_id: Arc<str> = group_id.into();
             let belief = Belief { stored: StoredEpoch::Uncertain, ..group.belief };
             let operation = self.new_operation();
-            self.begin(operation, [group_id.clone()].into(), Kind::Doubt);
+            self.begin(operation, Kind::Doubt(group_id.clone()));
             self.write(operation, Atomicity::Atomic, [BeliefWrite { group_id, belief }].into());
         }
         ending.status()
@@ -194,18 +210,15 @@ impl TopologyManager {
         if !self.is_active() {
             return;
         }
-        let is_uncleaned = latest
-            .is_some_and(|group| group.life == Life::Empty && group.belief.stored.wants_delete());
-        if is_uncleaned {
-            if !self.uncleaned.contains(group_id) {
-                self.uncleaned.insert(group_id.into());
-            }
-        } else if !self.uncleaned.is_empty() {
+        let Some(latest) = latest else {
             self.uncleaned.remove(group_id);
-        }
-        if latest.is_none() {
             self.pushes.clear_group(group_id);
             self.conversions.clear_group(group_id);
+            return;
+        };
+        // A group that wants it no more is left to the next cleanup, which asks what is committed.
+        if latest.wants_cleanup() && !self.uncleaned.contains(group_id) {
+            self.uncleaned.insert(group_id.into());
         }
     }
 
@@ -229,7 +242,8 @@ impl TopologyManager {
         self.operations.len()
     }
 
-    /// How many groups without members may need cleanup.
+    /// How many groups the next cleanup looks at: those that have no members and of which the plugin may
+    /// hold something, and those of which that was so at some time since the last.
     pub fn uncleaned_count(&self) -> usize {
         self.uncleaned.len()
     }
@@ -255,22 +269,40 @@ impl TopologyManager {
         operation
     }
 
-    /// Begins an operation, which has these groups to itself from now on.
-    fn begin(&mut self, id: OperationId, group_ids: Vec<Arc<str>>, kind: Kind) {
-        for group_id in &group_ids {
-            self.busy.insert(group_id.clone(), id);
+    /// Begins an operation, which has its groups to itself from now on.
+    fn begin(&mut self, id: OperationId, kind: Kind) {
+        let operation = Operation { kind, is_lost: false };
+        for group_id in operation.held() {
+            self.overtake(&group_id);
+            self.busy.insert(group_id, id);
         }
         trace!(operation = id.0, "operation on topology descriptions begun");
-        self.operations.insert(id, Operation { group_ids, kind, is_lost: false });
+        self.operations.insert(id, operation);
     }
 
-    /// Ends an operation, and gives its groups free.
-    fn finish(&mut self, id: OperationId, group_ids: &[Arc<str>]) {
-        for group_id in group_ids {
-            // Since its shard left, the group may be another operation's.
-            if self.busy.get(group_id) == Some(&id) {
-                self.busy.remove(group_id);
-            }
+    /// Takes a group from an operation that gave it free before it was through.
+    fn overtake(&mut self, group_id: &str) {
+        if let Some((id, index)) = self.yielded.remove(group_id)
+            && let Some(Operation { kind: Kind::Deletion(deletion), .. }) =
+                self.operations.get_mut(&id)
+            && let DeletionStep::Calling { groups, .. } = &mut deletion.step
+            && let Some(group) = groups.get_mut(index)
+        {
+            group.progress = Progress::Overtaken;
+        }
+    }
+
+    /// Gives a group free; if its shard left, it may be another operation's by now.
+    fn free(&mut self, group_id: &str, id: OperationId) {
+        if self.busy.get(group_id) == Some(&id) {
+            self.busy.remove(group_id);
+        }
+    }
+
+    /// Ends an operation, and gives the groups free that it had.
+    fn finish(&mut self, id: OperationId, held: &[Arc<str>]) {
+        for group_id in held {
+            self.free(group_id, id);
         }
         if self.cycle == Some(id) {
             self.cycle = None;

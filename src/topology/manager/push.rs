@@ -15,7 +15,7 @@ use crate::topology::group::Groups;
 use crate::topology::operation::{
     Atomicity, BeliefWrite, Effect, Kind, OperationId, Push, PushStep,
 };
-use crate::topology::push::{Description, PushError, PushRequest};
+use crate::topology::push::{PushError, PushRequest};
 
 /// What an admitted push begins with.
 struct Admitted {
@@ -40,9 +40,8 @@ impl TopologyManager {
         let operation = self.new_operation();
         match self.admit(request, groups, now) {
             Ok(Admitted { epoch, step, beliefs }) => {
-                let group_id: Arc<str> = request.group_id.into();
-                let group_ids = [group_id.clone()].into();
-                self.begin(operation, group_ids, Kind::Push(Push { group_id, epoch, step }));
+                let group_id = request.group_id.into();
+                self.begin(operation, Kind::Push(Push { group_id, epoch, step }));
                 self.write(operation, Atomicity::Atomic, beliefs);
             }
             Err(error) => {
@@ -62,39 +61,21 @@ impl TopologyManager {
         groups: &impl Groups,
         now: Monotonic,
     ) -> Result<Admitted, PushError> {
-        let PushRequest { group_id, member_id, topology_epoch: pushed, description } = *request;
         if !self.config.has_plugin() {
             return Err(PushError::NoPlugin);
         }
-        if member_id.trim().is_empty() {
-            return Err(PushError::MemberIdEmpty);
-        }
-        if group_id.trim().is_empty() {
-            return Err(PushError::GroupIdEmpty);
-        }
-        if description == Description::Missing {
-            return Err(PushError::NoDescription);
-        }
         if self.shard.is_none() {
+            request.check_fields()?;
             return Err(PushError::Write(ErrorCode::NotCoordinator));
         }
-        let Some(group) = groups.latest(group_id) else {
-            return Err(PushError::GroupNotFound(group_id.into()));
-        };
-        if !groups.has_member(group_id, member_id) {
-            return Err(PushError::UnknownMember(member_id.into()));
-        }
-        let epoch = match group.current {
-            Some(epoch) if epoch.get() == pushed => epoch,
-            current => return Err(PushError::WrongEpoch { pushed, current }),
-        };
-        if description == Description::Malformed {
-            return Err(PushError::Malformed);
-        }
+        let group_id = request.group_id;
+        let latest = groups.latest(group_id);
+        let epoch = request
+            .validate(latest.as_ref(), |member_id| groups.has_member(group_id, member_id))?;
         if self.busy.contains_key(group_id) {
             return Err(PushError::Busy);
         }
-        if group.belief.stored == StoredEpoch::Held(epoch) {
+        if latest.is_some_and(|group| group.belief.stored == StoredEpoch::Held(epoch)) {
             return Ok(Admitted { epoch, step: PushStep::Confirming, beliefs: Vec::new() });
         }
         if !self.may_call(now) {
@@ -102,7 +83,7 @@ impl TopologyManager {
         }
         let group_id: Arc<str> = group_id.into();
         let mut beliefs = Vec::new();
-        match barrier::mark(Some(&group), Caller::Push) {
+        match barrier::mark(latest.as_ref(), Caller::Push) {
             Mark::Refused => return Err(PushError::GroupNotFound((*group_id).into())),
             Mark::Covered => {}
             Mark::Write(belief) => {

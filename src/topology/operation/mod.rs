@@ -28,8 +28,6 @@ impl OperationId {
 /// An operation under way, as it is exported: a value that can only be handed back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
-    /// The groups that it has to itself.
-    pub(super) group_ids: Vec<Arc<str>>,
     pub(super) kind: Kind,
     /// Whether its shard left: then it writes no more, and ends when the plugin answers.
     pub(super) is_lost: bool,
@@ -40,7 +38,7 @@ pub(super) enum Kind {
     Push(Push),
     Deletion(Deletion),
     /// The plugin has not what it should: the belief becomes uncertain.
-    Doubt,
+    Doubt(Arc<str>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +74,11 @@ pub(super) enum Trigger {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum DeletionStep {
     Marking(Vec<Barrier>),
-    Calling(Vec<Deleting>),
+    Calling {
+        groups: Vec<Deleting>,
+        /// How many of them are [`Progress::Called`].
+        awaited: usize,
+    },
     Finalizing(Vec<Deleting>),
 }
 
@@ -84,19 +86,76 @@ pub(super) enum DeletionStep {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Deleting {
     pub(super) group_id: Arc<str>,
-    /// Whether the plugin deleted it; `None` until it says so.
-    pub(super) is_deleted: Option<bool>,
+    pub(super) progress: Progress,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Progress {
+    /// The plugin owes an answer.
+    Called,
+    /// The plugin deleted it, which is still to be written.
+    Deleted,
+    /// The plugin failed.
+    Failed,
+    /// The plugin deleted it, and then another operation began on it, which has the last word.
+    Overtaken,
 }
 
 impl Operation {
+    /// The groups that it has to itself.
+    pub(super) fn held(&self) -> Vec<Arc<str>> {
+        let with = |groups: &[Deleting], progress| {
+            let held = groups.iter().filter(|it| it.progress == progress);
+            held.map(|it| it.group_id.clone()).collect()
+        };
+        match &self.kind {
+            Kind::Push(Push { group_id, .. }) | Kind::Doubt(group_id) => [group_id.clone()].into(),
+            Kind::Deletion(deletion) => match &deletion.step {
+                DeletionStep::Marking(barriers) => {
+                    barriers.iter().map(|it| it.group_id().clone()).collect()
+                }
+                DeletionStep::Calling { groups, .. } => with(groups, Progress::Called),
+                DeletionStep::Finalizing(groups) => with(groups, Progress::Deleted),
+            },
+        }
+    }
+
     /// How many answers of the plugin it waits for.
     pub(super) fn awaited_calls(&self) -> usize {
         match &self.kind {
             Kind::Push(push) => usize::from(push.step == PushStep::Calling),
-            Kind::Deletion(Deletion { step: DeletionStep::Calling(groups), .. }) => {
-                groups.iter().filter(|it| it.is_deleted.is_none()).count()
+            Kind::Deletion(Deletion { step: DeletionStep::Calling { awaited, .. }, .. }) => {
+                *awaited
             }
             _ => 0,
         }
+    }
+
+    /// Whether it waits for the plugin's answer about the group in this place.
+    pub(super) fn awaits(&self, index: usize) -> bool {
+        match &self.kind {
+            Kind::Push(push) => index == 0 && push.step == PushStep::Calling,
+            Kind::Deletion(Deletion { step: DeletionStep::Calling { groups, .. }, .. }) => {
+                groups.get(index).is_some_and(|it| it.progress == Progress::Called)
+            }
+            _ => false,
+        }
+    }
+
+    /// The groups that it gave free before it was through with them, each with its place.
+    pub(super) fn yielded(&self) -> impl Iterator<Item = (usize, &Arc<str>)> {
+        let groups = match &self.kind {
+            Kind::Deletion(Deletion { step: DeletionStep::Calling { groups, .. }, .. }) => {
+                &**groups
+            }
+            _ => &[],
+        };
+        let yielded = groups.iter().enumerate().filter(|(_, it)| it.progress == Progress::Deleted);
+        yielded.map(|(index, it)| (index, &it.group_id))
+    }
+
+    /// Whether it is a cleanup cycle.
+    pub(super) const fn is_cleanup(&self) -> bool {
+        matches!(&self.kind, Kind::Deletion(Deletion { trigger: Trigger::Cleanup, .. }))
     }
 }
