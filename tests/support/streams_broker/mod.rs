@@ -11,8 +11,8 @@ pub(crate) use plugin::{Behaviour, CallNumber};
 
 use group::Shard;
 use kafka_coordination::topology::{
-    Belief, Effect, Heartbeat, OperationId, TopologyConfig, TopologyEpoch, TopologyManager,
-    answered,
+    Belief, Effect, Heartbeat, OperationId, StoredEpoch, TopologyConfig, TopologyEpoch,
+    TopologyManager, answered,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use log::Log;
@@ -326,6 +326,7 @@ impl Broker {
             Effect::AwaitCommit { operation } => self.write(Vec::new(), Then::Operation(operation)),
             Effect::Set { call, .. } => {
                 let (group_id, epoch) = (call.group_id().to_string(), call.epoch().get());
+                self.check_barrier(&group_id);
                 let (call, behaviour, ended) = self.plugin.set(call);
                 self.events.push(Event::Set { call, group_id, epoch, behaviour });
                 if let Some(call) = ended {
@@ -334,6 +335,7 @@ impl Broker {
             }
             Effect::Delete(call) => {
                 let group_id = call.group_id().to_string();
+                self.check_barrier(&group_id);
                 let (call, behaviour, ended) = self.plugin.delete(call);
                 self.events.push(Event::Delete { call, group_id, behaviour });
                 if let Some(call) = ended {
@@ -370,6 +372,14 @@ impl Broker {
                 self.answer(operation, Response::Other { error: ErrorCode::None });
             }
             other => panic!("an effect that this broker does not know: {other:?}"),
+        }
+    }
+
+    /// TB-5: when the plugin is called, uncertainty is committed, and nothing else was written since.
+    fn check_barrier(&self, group_id: &str) {
+        for shard in [&self.log.latest, &self.log.committed] {
+            let stored = shard.streams(group_id).map(|group| group.belief.stored);
+            assert_eq!(stored, Some(StoredEpoch::Uncertain), "TB-5: a call about {group_id}");
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct ScriptedPlugin {
     held: BTreeMap<String, i32>,
     fences: BTreeMap<String, Token>,
     pending: BTreeMap<CallNumber, Call>,
+    /// Calls of processes that died, which may still take effect.
+    zombies: Vec<Call>,
     next: CallNumber,
     pub(crate) on_set: Behaviour,
     pub(crate) on_delete: Behaviour,
@@ -56,6 +58,7 @@ impl ScriptedPlugin {
             held: held.collect(),
             fences: BTreeMap::new(),
             pending: BTreeMap::new(),
+            zombies: Vec::new(),
             next: 0,
             on_set: Behaviour::Pending,
             on_delete: Behaviour::Pending,
@@ -100,24 +103,50 @@ impl ScriptedPlugin {
     pub(super) fn end(&mut self, number: CallNumber, behaviour: Behaviour) -> Option<Call> {
         let call = self.pending.remove(&number)?;
         if behaviour == Behaviour::Success {
-            let (group_id, token, held) = match &call {
-                Call::Set(call) => (call.group_id(), call.token(), Some(call.epoch().get())),
-                Call::Delete(call) => (call.group_id(), call.token(), None),
-            };
-            let fence = self.fences.entry(group_id.to_string()).or_insert(token);
-            if *fence <= token {
-                *fence = token;
-                match held {
-                    Some(epoch) => drop(self.held.insert(group_id.to_string(), epoch)),
-                    None => drop(self.held.remove(&**group_id)),
-                }
-            }
+            self.land(&call);
         }
         Some(call)
     }
 
-    /// Calls of a process that died never take effect.
+    fn land(&mut self, call: &Call) {
+        let (group_id, token, held) = match call {
+            Call::Set(call) => (call.group_id(), call.token(), Some(call.epoch().get())),
+            Call::Delete(call) => (call.group_id(), call.token(), None),
+        };
+        let fence = self.fences.entry(group_id.to_string()).or_insert(token);
+        if *fence <= token {
+            *fence = token;
+            match held {
+                Some(epoch) => drop(self.held.insert(group_id.to_string(), epoch)),
+                None => drop(self.held.remove(&**group_id)),
+            }
+        }
+    }
+
+    /// Nobody waits any more for the calls of a process that died.
     pub(super) fn lose_calls(&mut self) {
-        self.pending.clear();
+        self.zombies.extend(std::mem::take(&mut self.pending).into_values());
+    }
+
+    /// A call of a process that died takes effect after all.
+    pub(crate) fn land_zombie(&mut self, at: usize) {
+        if at < self.zombies.len() {
+            let call = self.zombies.remove(at);
+            self.land(&call);
+        }
+    }
+
+    /// Calls of a group that may still take effect: the epoch that each sets, or none for a delete.
+    pub(crate) fn outstanding(&self, group_id: &str) -> Vec<Option<i32>> {
+        let fence = self.fences.get(group_id);
+        let calls = self.pending.values().chain(&self.zombies).filter_map(|call| {
+            let (group, token, sets) = match call {
+                Call::Set(call) => (call.group_id(), call.token(), Some(call.epoch().get())),
+                Call::Delete(call) => (call.group_id(), call.token(), None),
+            };
+            let is_let_in = fence.is_none_or(|fence| *fence <= token);
+            (&**group == group_id && is_let_in).then_some(sets)
+        });
+        calls.collect()
     }
 }
