@@ -10,6 +10,7 @@
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
 //! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
+//! | [`topology`] | what the broker believes that a plugin stores for a streams group, kept true through crashes and races | `StreamsGroupTopologyDescriptionManager`, `StreamsGroupTopologyDescriptionBackoff` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
 #![cfg_attr(
     feature = "wire",
@@ -23,10 +24,13 @@
 //!    decision is an owned value that borrows nothing; dropping it is a clean abort. A fetch is
 //!    begun, the host reads its logs, the fetch is finished: see [`fetch`]. An append is begun, the
 //!    host writes its log, the append is committed: see [`producer`].
+//! 3. **Effects**: where several I/Os must happen in an order. Inputs are requests and the ends of
+//!    I/O; effects are polled, in the order in which they must take effect: see [`topology`].
 //!
 //! Under the machines stand their kernels, functions of plain values for hosts that keep state
-//! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`]), and a machine's whole
-//! state can leave and enter ([`fetch::FetchCache::export`], [`producer::ProducerStates::export`]).
+//! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`], [`topology::mark`]), and a
+//! machine's whole state can leave and enter ([`fetch::FetchCache::export`],
+//! [`producer::ProducerStates::export`], [`topology::TopologyManager::export`]).
 //!
 //! No input from a peer, a file or metadata panics, overflows, or takes more memory than it brings
 //! bytes; a call that is rejected changes nothing.

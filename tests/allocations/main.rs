@@ -4,6 +4,7 @@
 
 mod fetcher;
 mod producer;
+mod topology;
 
 /// How many allocations `work` makes.
 fn allocations(work: impl FnOnce()) -> u64 {

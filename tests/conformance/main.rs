@@ -23,6 +23,7 @@ mod producer_snapshot;
 mod producer_state;
 mod runner;
 #[path = "../support/streams_broker/mod.rs"]
+#[allow(dead_code, reason = "each program of tests uses a part of it")]
 mod streams_broker;
 mod topic_hash;
 mod topic_hash_layout;

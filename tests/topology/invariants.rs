@@ -1,10 +1,10 @@
 //! The invariants of the module's documentation, by their numbers.
 
 use crate::driver::{GROUPS, Step, act, broker, cases, settle, steps};
-use crate::streams_broker::{Broker, Event, Response};
+use crate::streams_broker::{Behaviour, Broker, Event, Response};
 use kafka_coordination::topology::{
-    Backoff, BackoffConfig, Caller, Life, Mark, StoredEpoch, StreamsGroup, TopologyEpoch,
-    TopologyManager, mark,
+    Backoff, BackoffConfig, Belief, Caller, Life, Mark, StoredEpoch, StreamsGroup, TopologyEpoch,
+    TopologyManager, Window, mark,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ proptest! {
                 let Event::Append { error: ErrorCode::None, records } = event else { continue };
                 for (group_id, record) in records {
                     let before = last.remove(group_id).unwrap_or_else(|| {
-                        known(group_id).map(|belief| belief.to_record())
+                        known(group_id).map(Belief::to_record)
                     });
                     if let (Some((stored, failed)), Some((_, new_stored, new_failed))) = (before, record) {
                         assert!(*new_failed >= failed);
@@ -180,7 +180,7 @@ proptest! {
                     matches!(response, Response::Heartbeat { is_asked: true, .. })
                 });
                 let window = seen.after.manager.push_window(group_id).copied();
-                let before: Option<kafka_coordination::topology::Window> =
+                let before: Option<Window> =
                     windows.insert(group_id, window).flatten();
                 let touches = |step: &Step| match step {
                     Step::Join((at, _), _) | Step::Stay((at, _)) | Step::Leave((at, _)) => {
@@ -234,7 +234,7 @@ proptest! {
     fn tb_11_a_failed_delete_removes_no_window(steps in steps()) {
         watch(&steps, |seen| {
             if let Step::EndCall(_, ending) = seen.step
-                && ending != &crate::streams_broker::Behaviour::Success
+                && ending != &Behaviour::Success
                 && seen.before.plugin.pending().len() == seen.after.plugin.pending().len() + 1
                 && seen.events.is_empty()
             {
@@ -250,7 +250,7 @@ proptest! {
 
     #[test]
     fn tb_12_a_live_group_is_not_deleted_from_the_plugin(stored in -2..4_i32, is_live in any::<bool>()) {
-        let belief = kafka_coordination::topology::Belief::from_record(stored, -1).unwrap();
+        let belief = Belief::from_record(stored, -1).unwrap();
         let life = if is_live { Life::Live } else { Life::Empty };
         let group = StreamsGroup { current: TopologyEpoch::new(1), belief, life };
         let is_refused = mark(Some(&group), Caller::Delete) == Mark::Refused;

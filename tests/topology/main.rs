@@ -18,4 +18,5 @@ mod limits;
 mod reported_cases;
 mod state;
 #[path = "../support/streams_broker/mod.rs"]
+#[allow(dead_code, reason = "each program of tests uses a part of it")]
 mod streams_broker;

@@ -3,7 +3,7 @@
 use crate::coordinator::{Call, Coordinator, End, GROUP, Ranks, View, Wish};
 use kafka_coordination::topology::{
     BackoffConfig, ClassicJoin, DeleteCall, Description, Effect, Ending, Fencing, OperationId,
-    Plugin, PushRequest, SetCall, Token, TopologyConfig, TopologyManager,
+    Plugin, PushRequest, SetCall, Token, TopologyConfig, TopologyEpoch, TopologyManager,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use std::collections::{BTreeMap, VecDeque};
@@ -65,7 +65,7 @@ impl Coordinator for Ours {
         let push = PushRequest {
             group_id: GROUP,
             member_id: "m",
-            topology_epoch: current.map_or(-1, |epoch| epoch.get()),
+            topology_epoch: current.map_or(-1, TopologyEpoch::get),
             description: Description::WellFormed,
         };
         let operation = self.manager.push(&push, &view, &mut Least, NOW);

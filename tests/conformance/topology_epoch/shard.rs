@@ -165,10 +165,8 @@ impl Replay {
     fn operation(&mut self, op: &str, step: &Fields<'_>) -> Result<Answer, String> {
         match op {
             "mark_uncertain" => {
-                let caller = match step.boolean("mark_when_none")? {
-                    true => Caller::Push,
-                    false => Caller::Delete,
-                };
+                let is_push = step.boolean("mark_when_none")?;
+                let caller = if is_push { Caller::Push } else { Caller::Delete };
                 let (may_call, written) = self.mark(step.text("group_id")?, caller);
                 Ok(Answer { written, ..Answer::of(may_call) })
             }
@@ -179,7 +177,11 @@ impl Replay {
                     written.extend(write);
                     marked.extend(may_call.then_some(group_id));
                 }
-                Ok(Answer { written, may_split: true, ..Answer::of(Vec::from_iter(marked)) })
+                Ok(Answer {
+                    written,
+                    may_split: true,
+                    ..Answer::of(marked.into_iter().collect::<Vec<_>>())
+                })
             }
             "set_stored" | "set_failed" => self.record_push(op, step),
             "finalize_after_delete" => {
@@ -196,7 +198,7 @@ impl Replay {
                     let group = streams(&self.committed, id);
                     group.is_some_and(|it| it.belief.stored.wants_delete())
                 });
-                Ok(Answer::of(Vec::from_iter(BTreeSet::from_iter(ids))))
+                Ok(Answer::of(ids.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()))
             }
             "groups_needing_cleanup" => {
                 let groups = self.committed.iter().filter(|(_, group)| {
@@ -506,5 +508,9 @@ fn texts(list: &[Value]) -> Result<Vec<&str>, String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(digit).collect()
+}
+
+fn digit(number: u8) -> char {
+    char::from_digit(number.into(), 16).unwrap_or_default()
 }

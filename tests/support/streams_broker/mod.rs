@@ -236,9 +236,10 @@ impl Broker {
         if !error.is_none() {
             return self.ready.push_back((then, Err(error)));
         }
-        let done = self.log.append(changes.clone(), then, self.now);
-        for (group_id, group) in &changes {
-            let streams = group.as_ref().and_then(Group::streams);
+        let streams = |group: &Option<Group>| group.as_ref().and_then(Group::streams);
+        let observed: Vec<_> = changes.iter().map(|(id, it)| (id.clone(), streams(it))).collect();
+        let done = self.log.append(changes, then, self.now);
+        for (group_id, streams) in &observed {
             self.manager.observe(group_id, streams.as_ref());
         }
         self.ready.extend(done.into_iter().map(|then| (then, Ok(()))));

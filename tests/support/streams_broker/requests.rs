@@ -105,22 +105,19 @@ impl Broker {
     pub(super) fn join(&mut self, request: RequestNumber, group_id: &str) {
         let latest = self.log.latest.0.get(group_id).cloned();
         let streams = latest.as_ref().and_then(Group::streams);
-        let error = if !self.is_loaded() {
-            self.unloaded_error
-        } else {
-            match &latest {
-                Some(group) if group.is_streams() && !group.members.is_empty() => {
-                    ErrorCode::InconsistentGroupProtocol
-                }
-                Some(_) if !self.manager.may_remove(group_id, streams.as_ref()) => {
-                    ErrorCode::RebalanceInProgress
-                }
-                Some(group) if group.kind == "classic" => ErrorCode::MemberIdRequired,
-                _ => {
-                    let classic = Group::new("classic");
-                    self.write(vec![(group_id.to_owned(), Some(classic))], Then::Join);
-                    ErrorCode::MemberIdRequired
-                }
+        let error = match &latest {
+            _ if !self.is_loaded() => self.unloaded_error,
+            Some(group) if group.is_streams() && !group.members.is_empty() => {
+                ErrorCode::InconsistentGroupProtocol
+            }
+            Some(_) if !self.manager.may_remove(group_id, streams.as_ref()) => {
+                ErrorCode::RebalanceInProgress
+            }
+            Some(group) if group.kind == "classic" => ErrorCode::MemberIdRequired,
+            _ => {
+                let classic = Group::new("classic");
+                self.write(vec![(group_id.to_owned(), Some(classic))], Then::Join);
+                ErrorCode::MemberIdRequired
             }
         };
         self.respond(request, Response::Other { error });
