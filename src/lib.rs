@@ -10,6 +10,8 @@
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
 //! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
+//! | [`group`] | the hash of what a group consumes, and when a change of the cluster must rebalance it | `GroupMetadataManager`, `ModernGroup`, `Utils.computeTopicHash` |
+//! | [`group_record`] | nothing: it reads and writes the metadata records of groups | `ConsumerGroupMetadataValue`, … |
 //! | [`topology`] | what the broker believes that a plugin stores for a streams group, kept true through crashes and races | `StreamsGroupTopologyDescriptionManager`, `StreamsGroupTopologyDescriptionBackoff` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
 #![cfg_attr(
@@ -23,22 +25,24 @@
 //! 2. **Decide, then commit**: where the host does I/O between a decision and its effect. The
 //!    decision is an owned value that borrows nothing; dropping it is a clean abort. A fetch is
 //!    begun, the host reads its logs, the fetch is finished: see [`fetch`]. An append is begun, the
-//!    host writes its log, the append is committed: see [`producer`].
+//!    host writes its log, the append is committed: see [`producer`]. A group's refresh is decided, its
+//!    record is written, the refresh is committed: see [`group`].
 //! 3. **Effects**: where several I/Os must happen in an order. Inputs are requests and the ends of
 //!    I/O; effects are polled, in the order in which they must take effect: see [`topology`].
 //!
 //! Under the machines stand their kernels, functions of plain values for hosts that keep state
-//! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`], [`topology::mark`]), and a
-//! machine's whole state can leave and enter ([`fetch::FetchCache::export`],
-//! [`producer::ProducerStates::export`], [`topology::TopologyManager::export`]).
+//! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`], [`group::TopicHasher`],
+//! [`topology::mark`]), and a machine's whole state can leave and enter
+//! ([`fetch::FetchCache::export`], [`producer::ProducerStates::export`],
+//! [`group::Subscriptions::export`], [`topology::TopologyManager::export`]).
 //!
 //! No input from a peer, a file or metadata panics, overflows, or takes more memory than it brings
 //! bytes; a call that is rejected changes nothing.
 //!
 //! # Features
 //!
-//! - `std`, on by default: `SystemClock`, and the bytes of producer snapshots. Without it the crate
-//!   needs `alloc` only.
+//! - `std`, on by default: `SystemClock`, the bytes of producer snapshots, and the topic hash of
+//!   KIP-1101's first draft. Without it the crate needs `alloc` only.
 //! - `wire`: conversions to and from the crate `kafka-protocol`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -110,7 +110,7 @@ fn a_streams_group_writes_what_is_not_the_default() {
         validated_topology_epoch: 0,
         last_assignment_configs: Some(vec![config]),
         failed_description_topology_epoch: 7,
-        ..stored.clone()
+        ..stored
     };
     let cases = [
         (streams(), "0000 00000003 0000000000000000 01 01 01 01"),

@@ -9,6 +9,13 @@ use kafka_coordination::fetch::{
     CacheConfig, CacheStats, FetchAnswer, FetchCache, FetchContext, FetchPartition, FetchRequest,
     PartitionRead, Slot,
 };
+use kafka_coordination::group::{
+    GroupMetadata, GroupSubscription, GroupUpdate, ImageHasher, MetadataHash, NewTopics,
+    Subscriptions, TopicHash, TopicHasher,
+};
+use kafka_coordination::group_record::{
+    ConsumerGroupMetadataValue, GroupRecordKey, ShareGroupMetadataValue, StreamsGroupMetadataValue,
+};
 use kafka_coordination::metadata::{
     ChangedTopic, ClusterImage, ImageChanges, ImageDelta, ImageError, TopicView,
 };
@@ -185,6 +192,19 @@ const _: () = {
     threads::<PartitionRead>();
     threads::<FetchAnswer>();
     threads::<Slot>();
+    threads::<TopicHash>();
+    threads::<MetadataHash>();
+    threads::<TopicHasher>();
+    threads::<ImageHasher<'_, ClusterImage>>();
+    threads::<Subscriptions>();
+    threads::<GroupSubscription>();
+    threads::<GroupMetadata>();
+    threads::<GroupUpdate>();
+    threads::<NewTopics>();
+    threads::<GroupRecordKey<'_>>();
+    threads::<ConsumerGroupMetadataValue>();
+    threads::<ShareGroupMetadataValue>();
+    threads::<StreamsGroupMetadataValue>();
     threads::<Append>();
     threads::<Batch>();
     threads::<PartitionState>();

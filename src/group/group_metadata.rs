@@ -35,6 +35,20 @@ pub struct RefreshDeadline {
     pub epoch: i32,
 }
 
+/// Everything that a [`GroupMetadata`] remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "whoever stores it must store all of it")]
+pub struct GroupMetadataState {
+    /// The group's epoch.
+    pub epoch: i32,
+    /// The hash of the last record.
+    pub metadata_hash: MetadataHash,
+    /// Until when the hash is good, on the clock of this process; `None` if it has to be computed.
+    pub deadline: Option<RefreshDeadline>,
+    /// Whether a computed hash was lost with its record, and none was computed since.
+    pub is_refresh_lost: bool,
+}
+
 /// Whether something else than the cluster's metadata bumps the group's epoch: a subscription, an assignor, a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "yes or no")]
@@ -101,6 +115,13 @@ impl GroupMetadata {
     /// hash of today's cluster, by Kafka or by this crate, is not rebalanced.
     pub const fn new(epoch: i32, metadata_hash: MetadataHash) -> Self {
         Self { epoch, metadata_hash, deadline: None, is_refresh_lost: false, requests: 0 }
+    }
+
+    /// Everything that is remembered, to go on from it elsewhere in this process. Any state may enter; what is durable in
+    /// Kafka is what [`new`](Self::new) takes.
+    pub const fn export(&self) -> GroupMetadataState {
+        let Self { epoch, metadata_hash, deadline, is_refresh_lost, .. } = *self;
+        GroupMetadataState { epoch, metadata_hash, deadline, is_refresh_lost }
     }
 
     /// The group's epoch.
@@ -225,5 +246,12 @@ impl GroupMetadata {
             Some(epoch) => Ok(epoch),
             None => Err(GroupMetadataError::EpochExhausted),
         }
+    }
+}
+
+impl From<GroupMetadataState> for GroupMetadata {
+    fn from(state: GroupMetadataState) -> Self {
+        let GroupMetadataState { epoch, metadata_hash, deadline, is_refresh_lost } = state;
+        Self { epoch, metadata_hash, deadline, is_refresh_lost, requests: 0 }
     }
 }

@@ -38,13 +38,13 @@ pub struct TopicHasher {
     buffer: Vec<u8>,
     racks: Racks,
     /// The racks of one partition.
-    sorted: Vec<RackIndex>,
+    of_partition: Vec<RackIndex>,
 }
 
 impl TopicHasher {
     /// A hasher with empty buffers.
     pub const fn new() -> Self {
-        Self { buffer: Vec::new(), racks: Racks::new(), sorted: Vec::new() }
+        Self { buffer: Vec::new(), racks: Racks::new(), of_partition: Vec::new() }
     }
 
     /// The hash of a topic whose brokers have the racks that `image` says. O(replicas); allocates nothing once the
@@ -69,8 +69,16 @@ impl TopicHasher {
         image: &(impl MetadataImage + ?Sized),
         topic: TopicView<'_>,
     ) -> TopicHash {
+        self.with_image(image).topic_hash(topic)
+    }
+
+    /// Hashes topics of one image: the rack of each broker is looked up once for all of them.
+    pub fn with_image<'a, I: MetadataImage + ?Sized>(
+        &'a mut self,
+        image: &'a I,
+    ) -> ImageHasher<'a, I> {
         self.forget_racks();
-        self.hash_with_known_racks(image, topic).0
+        ImageHasher { hasher: self, image }
     }
 
     /// The hash, and where the topic has replicas, if no rack changed since [`forget_racks`](Self::forget_racks).
@@ -134,16 +142,13 @@ impl TopicHasher {
         replicas: &[i32],
         brokers: &mut Brokers,
     ) {
-        let Self { buffer, racks, sorted } = self;
-        sorted.clear();
+        let Self { buffer, racks, of_partition } = self;
+        of_partition.clear();
         for &broker in replicas {
             brokers.insert(broker);
-            sorted.extend(racks.of_broker(broker, |broker| image.rack(broker)));
+            of_partition.extend(racks.of_broker(broker, |broker| image.rack(broker)));
         }
-        sorted.sort_unstable_by(|&a, &b| racks.compare(a, b));
-        for &rack in &*sorted {
-            buffer.extend_from_slice(racks.bytes(rack));
-        }
+        racks.put(of_partition, buffer);
     }
 
     /// Hashes what is in the buffer, to which more will follow.
@@ -158,5 +163,19 @@ impl TopicHasher {
             hasher.write(&self.buffer);
             self.buffer.clear();
         }
+    }
+}
+
+/// A [`TopicHasher`] with an image, made by [`TopicHasher::with_image`].
+#[derive(Debug)]
+pub struct ImageHasher<'a, I: ?Sized> {
+    hasher: &'a mut TopicHasher,
+    image: &'a I,
+}
+
+impl<I: MetadataImage + ?Sized> ImageHasher<'_, I> {
+    /// As [`TopicHasher::topic_hash`].
+    pub fn topic_hash(&mut self, topic: TopicView<'_>) -> TopicHash {
+        self.hasher.hash_with_known_racks(self.image, topic).0
     }
 }

@@ -78,7 +78,8 @@
 //!
 //! - GS-1: a topic hash depends on the topic's id and name, and for each partition on the racks of its replicas, each as
 //!   often as it occurs; not on the order of replicas, or on how the image came about.
-//! - GS-2: another id, name, number of partitions or rack of a replica gives another topic hash.
+//! - GS-2: another id, name, number of partitions or rack of a replica gives another topic hash; only racks with control
+//!   characters in their names can pass for other racks.
 //! - GS-3: a metadata hash depends on the topic hashes in the order of names, not on the order in which they are given;
 //!   two hashes that change places give another one.
 //! - GS-4: after any changes that were told, each topic hash that is known is that of the image.
@@ -99,6 +100,7 @@ mod group_metadata;
 mod hasher;
 mod name_order;
 mod racks;
+mod regex;
 mod registry;
 mod subscriptions;
 mod topic_hash;
@@ -106,9 +108,10 @@ mod topic_hash;
 #[cfg(feature = "std")]
 pub use draft_hash::DraftTopicHash;
 pub use group_metadata::{
-    GroupChange, GroupMetadata, GroupMetadataError, GroupUpdate, REFRESH_INTERVAL_MS,
-    RefreshDeadline,
+    GroupChange, GroupMetadata, GroupMetadataError, GroupMetadataState, GroupUpdate,
+    REFRESH_INTERVAL_MS, RefreshDeadline,
 };
-pub use hasher::TopicHasher;
+pub use hasher::{ImageHasher, TopicHasher};
+pub use regex::{GroupRegexes, NewTopics, RegexRefresh, RegexRefreshError};
 pub use subscriptions::{GroupSubscription, Subscriptions, SubscriptionsError};
 pub use topic_hash::{MetadataHash, TopicHash};

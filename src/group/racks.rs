@@ -9,6 +9,12 @@ use core::ops::Range;
 /// How many brokers are remembered at a time: any, but those whose ids differ by a multiple of it displace each other.
 const PLACES: usize = 1024;
 
+/// How many combinations of racks are remembered at a time.
+const BLOCKS: usize = 64;
+
+/// How many bytes they may take before all are forgotten.
+const BLOCK_BYTES: usize = 1 << 14;
+
 /// A broker whose rack was looked up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
@@ -21,6 +27,15 @@ struct Place {
 /// The number of a rack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RackIndex(u32);
+
+/// The racks of a partition, in the order of its replicas, and where their bytes stand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    /// By [`key_of_racks`]; 0 for none.
+    key: u64,
+    start: usize,
+    end: usize,
+}
 
 /// A rack, with what is needed to order and to hash it.
 #[derive(Clone, Debug)]
@@ -44,6 +59,9 @@ pub(super) struct Racks {
     names: String,
     /// For each rack what is fed into the hash: length, code units, length.
     bytes: Vec<u8>,
+    /// Most partitions have the racks of another one: their bytes are put together once.
+    blocks: Vec<Block>,
+    block_bytes: Vec<u8>,
 }
 
 impl Racks {
@@ -55,6 +73,8 @@ impl Racks {
             sorted: Vec::new(),
             names: String::new(),
             bytes: Vec::new(),
+            blocks: Vec::new(),
+            block_bytes: Vec::new(),
         }
     }
 
@@ -64,6 +84,7 @@ impl Racks {
         self.sorted.clear();
         self.names.clear();
         self.bytes.clear();
+        self.forget_blocks();
         if let Some(next) = self.generation.checked_add(1) {
             self.generation = next;
         } else {
@@ -134,8 +155,7 @@ impl Racks {
     }
 
     /// Orders racks by name.
-    #[inline]
-    pub(super) fn compare(&self, a: RackIndex, b: RackIndex) -> Ordering {
+    fn compare(&self, a: RackIndex, b: RackIndex) -> Ordering {
         if a == b {
             return Ordering::Equal;
         }
@@ -148,18 +168,83 @@ impl Racks {
     }
 
     /// What is fed into the hash for a rack.
-    #[inline]
-    pub(super) fn bytes(&self, index: RackIndex) -> &[u8] {
+    fn bytes(&self, index: RackIndex) -> &[u8] {
         let range = self.rack(index).map_or(0..0, |rack| rack.bytes.clone());
         self.bytes.get(range).unwrap_or_default()
     }
+
+    /// Appends what is fed into the hash for the racks of a partition, given in any order, which is lost.
+    #[inline]
+    pub(super) fn put(&mut self, racks: &mut [RackIndex], out: &mut Vec<u8>) {
+        let key = key_of_racks(racks);
+        // The higher bits of the product depend on every rack.
+        let place = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % BLOCKS;
+        match self.blocks.get(place) {
+            Some(block) if key != 0 && block.key == key => {
+                out.extend_from_slice(
+                    self.block_bytes.get(block.start..block.end).unwrap_or_default(),
+                );
+            }
+            _ => self.put_new(racks, key, place, out),
+        }
+    }
+
+    #[inline(never)]
+    fn put_new(&mut self, racks: &mut [RackIndex], key: u64, place: usize, out: &mut Vec<u8>) {
+        racks.sort_unstable_by(|&a, &b| self.compare(a, b));
+        let written = out.len();
+        for &rack in &*racks {
+            out.extend_from_slice(self.bytes(rack));
+        }
+        let bytes = out.get(written..).unwrap_or_default();
+        if key == 0 || bytes.len() > BLOCK_BYTES {
+            return;
+        }
+        if self.blocks.is_empty() {
+            self.blocks.resize(BLOCKS, Block::default());
+        }
+        if self.block_bytes.len() + bytes.len() > BLOCK_BYTES {
+            self.forget_blocks();
+        }
+        let start = self.block_bytes.len();
+        self.block_bytes.extend_from_slice(bytes);
+        if let Some(block) = self.blocks.get_mut(place) {
+            *block = Block { key, start, end: self.block_bytes.len() };
+        }
+    }
+
+    fn forget_blocks(&mut self) {
+        self.blocks.fill(Block::default());
+        self.block_bytes.clear();
+    }
+}
+
+/// The racks in one number, which no other racks have: up to four, whose numbers are below 65535; else 0, as for none.
+#[inline]
+fn key_of_racks(racks: &[RackIndex]) -> u64 {
+    if racks.len() > size_of::<u64>() / size_of::<u16>() {
+        return 0;
+    }
+    racks
+        .iter()
+        .try_fold(0, |key, rack| {
+            let is_small = rack.0 < u32::from(u16::MAX);
+            is_small.then_some(key << u16::BITS | u64::from(rack.0 + 1))
+        })
+        .unwrap_or_default()
 }
 
 /// Appends the code units of a text and, after them, how many they are: `putString` of hash4j, Kafka's hash library.
 pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
     let start = bytes.len();
-    for unit in text.encode_utf16() {
-        bytes.extend_from_slice(&unit.to_le_bytes());
+    if text.is_ascii() {
+        bytes.resize(start + text.len() * size_of::<u16>(), 0);
+        let (units, _) = bytes.get_mut(start..).unwrap_or_default().as_chunks_mut::<2>();
+        for (unit, byte) in units.iter_mut().zip(text.bytes()) {
+            *unit = [byte, 0];
+        }
+    } else {
+        bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
     }
     let units = (bytes.len() - start) / size_of::<u16>();
     bytes.extend_from_slice(&count(units).to_le_bytes());

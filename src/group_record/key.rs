@@ -8,14 +8,14 @@ use alloc::vec::Vec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum GroupRecordType {
-    /// `ConsumerGroupMetadata`: the value is a [`ConsumerGroupMetadataValue`].
+    /// `ConsumerGroupMetadata`: the value is a [`ConsumerGroupMetadataValue`](super::ConsumerGroupMetadataValue).
     ConsumerGroupMetadata,
     /// `ConsumerGroupPartitionMetadata`, in which Kafka 4.0 kept what the metadata hash replaced: only tombstones are
     /// written.
     ConsumerGroupPartitionMetadata,
-    /// `ShareGroupMetadata`: the value is a [`ShareGroupMetadataValue`].
+    /// `ShareGroupMetadata`: the value is a [`ShareGroupMetadataValue`](super::ShareGroupMetadataValue).
     ShareGroupMetadata,
-    /// `StreamsGroupMetadata`: the value is a [`StreamsGroupMetadataValue`].
+    /// `StreamsGroupMetadata`: the value is a [`StreamsGroupMetadataValue`](super::StreamsGroupMetadataValue).
     StreamsGroupMetadata,
 }
 

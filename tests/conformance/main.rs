@@ -17,6 +17,8 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod group_metadata;
+mod group_shard;
 mod image;
 mod producer_batches;
 mod producer_snapshot;
@@ -41,6 +43,7 @@ use std::path::{Path, PathBuf};
 const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
+    &group_metadata::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
     &topology_backoff::SUBJECT,

@@ -94,16 +94,16 @@ fn group(image: &Image, hasher: &mut TopicHasher, expect: &Fields<'_>) -> Result
     let after = cache(&expect.object("topic_hash_cache_after")?)?;
 
     // A cache of the host's.
-    let mut hashes = before.clone();
+    let mut known = before.clone();
     let mut existing = Vec::new();
     for &name in &names {
         if let Some(topic) = image.topic_by_name(name) {
             let compute = || hasher.topic_hash(image, topic);
-            existing.push((name, *hashes.entry(name.to_owned()).or_insert_with(compute)));
+            existing.push((name, *known.entry(name.to_owned()).or_insert_with(compute)));
         }
     }
     same("hash", &expected, &MetadataHash::of(existing).as_i64())?;
-    same("cache", &after, &hashes)?;
+    same("cache", &after, &known)?;
 
     // The crate's, which holds none but hashes of existing topics, that it computed.
     if before.is_empty() {
@@ -111,8 +111,8 @@ fn group(image: &Image, hasher: &mut TopicHasher, expect: &Fields<'_>) -> Result
         subscriptions.subscribe("group", &names);
         let hash = subscriptions.metadata_hash("group", image);
         same("hash of the subscription", &expected, &hash.as_i64())?;
-        let hashes = subscriptions.topic_hashes().map(|(name, hash)| (name.to_string(), hash));
-        same("hashes of the subscription", &after, &hashes.collect())?;
+        let known = subscriptions.topic_hashes().map(|(name, hash)| (name.to_string(), hash));
+        same("hashes of the subscription", &after, &known.collect())?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::group::brokers::Brokers;
 use crate::group::registry::Named;
 use crate::metadata::{ChangedTopic, ImageChanges, MetadataImage, TopicView};
 use alloc::vec::Vec;
+use tracing::debug;
 
 impl Subscriptions {
     /// Follows a change of the image, and names the groups that must refresh, each once, in no particular order, which
@@ -119,6 +120,7 @@ impl Subscriptions {
                 changed.push(number);
             }
         }
+        debug!(brokers = racks.len(), topics = changed.len(), "racks changed");
         for topic in changed {
             self.change(topic);
         }
