@@ -12,6 +12,7 @@
 //! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
 //! | [`group`] | the hash of what a group consumes, and when a change of the cluster must rebalance it | `GroupMetadataManager`, `ModernGroup`, `Utils.computeTopicHash` |
 //! | [`group_record`] | nothing: it reads and writes the metadata records of groups | `ConsumerGroupMetadataValue`, … |
+//! | [`topology`] | what the broker believes that a plugin stores for a streams group, kept true through crashes and races | `StreamsGroupTopologyDescriptionManager`, `StreamsGroupTopologyDescriptionBackoff` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
 #![cfg_attr(
     feature = "wire",
@@ -26,11 +27,14 @@
 //!    begun, the host reads its logs, the fetch is finished: see [`fetch`]. An append is begun, the
 //!    host writes its log, the append is committed: see [`producer`]. A group's refresh is decided, its
 //!    record is written, the refresh is committed: see [`group`].
+//! 3. **Effects**: where several I/Os must happen in an order. Inputs are requests and the ends of
+//!    I/O; effects are polled, in the order in which they must take effect: see [`topology`].
 //!
 //! Under the machines stand their kernels, functions of plain values for hosts that keep state
-//! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`], [`group::TopicHasher`]),
-//! and a machine's whole state can leave and enter ([`fetch::FetchCache::export`],
-//! [`producer::ProducerStates::export`], [`group::Subscriptions::export`]).
+//! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`], [`group::TopicHasher`],
+//! [`topology::mark`]), and a machine's whole state can leave and enter
+//! ([`fetch::FetchCache::export`], [`producer::ProducerStates::export`],
+//! [`group::Subscriptions::export`], [`topology::TopologyManager::export`]).
 //!
 //! No input from a peer, a file or metadata panics, overflows, or takes more memory than it brings
 //! bytes; a call that is rejected changes nothing.
@@ -52,6 +56,7 @@ pub mod group;
 pub mod group_record;
 pub mod metadata;
 pub mod producer;
+pub mod topology;
 #[cfg(feature = "wire")]
 #[cfg_attr(docsrs, doc(cfg(feature = "wire")))]
 pub mod wire;

@@ -23,6 +23,10 @@ use kafka_coordination::producer::{
     Append, Batch, PartitionState, ProducerConfig, ProducerEntry, ProducerStates, Rebuild,
     Snapshots, Verification,
 };
+use kafka_coordination::topology::{
+    Backoff, DeleteCall, Effect, InMemoryPlugin, SetCall, TopologyConfig, TopologyManager,
+    TopologyState,
+};
 use kafka_coordination::{
     ErrorCode, ManualClock, Monotonic, ParseTopicIdError, Timestamp, TopicId, TopicIdPartition,
     TopicName, TopicPartition, UnknownErrorName,
@@ -210,6 +214,14 @@ const _: () = {
     threads::<Rebuild>();
     threads::<Snapshots>();
     threads::<Verification>();
+    threads::<Backoff>();
+    threads::<DeleteCall>();
+    threads::<Effect>();
+    threads::<InMemoryPlugin<()>>();
+    threads::<SetCall>();
+    threads::<TopologyConfig>();
+    threads::<TopologyManager>();
+    threads::<TopologyState>();
 };
 
 #[cfg(feature = "std")]

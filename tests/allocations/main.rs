@@ -5,6 +5,7 @@
 mod fetcher;
 mod group;
 mod producer;
+mod topology;
 
 /// How many allocations `work` makes.
 fn allocations(work: impl FnOnce()) -> u64 {

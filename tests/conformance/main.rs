@@ -26,8 +26,14 @@ mod producer_snapshot;
 mod producer_state;
 mod runner;
 mod snapshot_file;
+#[path = "../support/streams_broker/mod.rs"]
+#[allow(dead_code, reason = "each program of tests uses a part of it")]
+mod streams_broker;
 mod topic_hash;
 mod topic_hash_layout;
+mod topology_backoff;
+mod topology_epoch;
+mod topology_service;
 mod value;
 
 use runner::{Subject, Tally};
@@ -43,6 +49,9 @@ const SUBJECTS: &[&Subject] = &[
     #[cfg(feature = "std")]
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
+    &topology_backoff::SUBJECT,
+    &topology_epoch::SUBJECT,
+    &topology_service::SUBJECT,
     &topic_hash::SUBJECT,
     &topic_hash_layout::SUBJECT,
 ];

@@ -1,0 +1,32 @@
+//! The gate of heartbeats among many groups, beside the least that the same work can cost.
+//!
+//! `cargo bench --bench topology` prints, before Criterion's own figures, a line a case with the ratio of the two.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "a program that measures, with small numbers"
+)]
+
+mod floor;
+mod gate;
+#[path = "../support/ratio.rs"]
+mod ratio;
+
+use criterion::Criterion;
+use std::time::Duration;
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(20)
+        .configure_from_args();
+    gate::bench(&mut criterion);
+    criterion.final_summary();
+}

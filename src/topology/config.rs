@@ -1,0 +1,120 @@
+//! How a manager works.
+
+use super::backoff::BackoffConfig;
+
+/// How calls of a coordinator that was replaced are kept from doing harm when they arrive late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::exhaustive_enums, reason = "one of the two is needed")]
+pub enum Fencing {
+    /// The plugin keeps the highest [`Token`](super::Token) of each group, also after a delete, and
+    /// ignores calls with lower ones.
+    Tokens,
+    /// The plugin cannot do that. Instead the host sees to it that no call takes effect later than
+    /// `lifetime_ms` after it was made, nor later than that after its broker ceased to coordinate the
+    /// shard, and nothing is called before that time has gone by since the shard was loaded.
+    Lifetime {
+        /// Milliseconds.
+        lifetime_ms: u32,
+    },
+}
+
+/// Whether topologies can be stored at all: Kafka's
+/// `group.streams.topology.description.plugin.class`.
+///
+/// It must be the same on all brokers: one without plugin removes groups whose description is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(clippy::exhaustive_enums, reason = "there is one or none")]
+pub enum Plugin {
+    /// There is none, and nothing is asked for, called or held back.
+    #[default]
+    Absent,
+    /// There is one.
+    Present(Fencing),
+}
+
+/// How a [`TopologyManager`](super::TopologyManager) works. The defaults are Kafka's, without plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyConfig {
+    pub(super) plugin: Plugin,
+    pub(super) backoff: BackoffConfig,
+    pub(super) cleanup_interval_ms: u32,
+    pub(super) call_timeout_ms: Option<u32>,
+    pub(super) hash_seed: u64,
+}
+
+impl Default for TopologyConfig {
+    fn default() -> Self {
+        Self {
+            plugin: Plugin::Absent,
+            backoff: BackoffConfig::default(),
+            cleanup_interval_ms: 600_000,
+            call_timeout_ms: None,
+            hash_seed: 0,
+        }
+    }
+}
+
+impl TopologyConfig {
+    /// Whether there is a plugin; by default there is none.
+    #[must_use]
+    pub const fn with_plugin(mut self, plugin: Plugin) -> Self {
+        self.plugin = plugin;
+        self
+    }
+
+    /// The windows of pushes and conversions; by default Kafka's.
+    #[must_use]
+    pub const fn with_backoff(mut self, backoff: BackoffConfig) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// How often descriptions of empty groups are cleaned up, in milliseconds: Kafka's
+    /// `offsets.retention.check.interval.ms`. By default 600000; 0 is read as 1.
+    #[must_use]
+    pub const fn with_cleanup_interval_ms(mut self, interval_ms: u32) -> Self {
+        self.cleanup_interval_ms = if interval_ms == 0 { 1 } else { interval_ms };
+        self
+    }
+
+    /// How long the plugin may take to answer, in milliseconds. A call that takes longer counts as
+    /// failed, and its answer is ignored when it comes. By default, as in Kafka, for ever: then a call
+    /// that is never answered keeps its group from all other operations until the shard moves.
+    ///
+    /// With [`Fencing::Lifetime`] it is at least, and by default, that lifetime.
+    #[must_use]
+    pub const fn with_call_timeout_ms(mut self, timeout_ms: Option<u32>) -> Self {
+        self.call_timeout_ms = timeout_ms;
+        self
+    }
+
+    /// The seed of the hash tables, whose keys clients choose: draw it at random. By default 0.
+    /// No answer depends on it.
+    #[must_use]
+    pub const fn with_hash_seed(mut self, seed: u64) -> Self {
+        self.hash_seed = seed;
+        self
+    }
+
+    /// How long a call may take, in milliseconds.
+    pub(super) fn timeout_ms(&self) -> Option<u32> {
+        match self.plugin {
+            Plugin::Present(Fencing::Lifetime { lifetime_ms }) => {
+                Some(self.call_timeout_ms.unwrap_or(0).max(lifetime_ms))
+            }
+            _ => self.call_timeout_ms,
+        }
+    }
+
+    /// How long nothing is called after loading, in milliseconds.
+    pub(super) const fn quarantine_ms(&self) -> u32 {
+        match self.plugin {
+            Plugin::Present(Fencing::Lifetime { lifetime_ms }) => lifetime_ms,
+            _ => 0,
+        }
+    }
+
+    pub(super) const fn has_plugin(&self) -> bool {
+        matches!(self.plugin, Plugin::Present(_))
+    }
+}

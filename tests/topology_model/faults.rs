@@ -1,0 +1,40 @@
+//! Faults of a host or a plugin, planted around the manager: the proof finds each.
+
+use crate::ours::Ours;
+use crate::proof::promises;
+use crate::search::explore;
+use crate::world::{Action, Budget, Faults};
+
+/// A push of a group that may be left and created again.
+const LIFE: Budget = Budget { pushes: 1, joins: 2, leaves: 2, ..Budget::NONE };
+
+fn breaks(budget: Budget, faults: Faults) -> (Vec<&'static str>, Vec<Action>) {
+    let sound = explore::<Ours>(budget, Faults::default(), &promises());
+    assert_eq!(sound.broken, None, "without the fault");
+    explore::<Ours>(budget, faults, &promises()).broken.expect("with the fault")
+}
+
+#[test]
+fn a_host_that_removes_groups_without_asking_leaks() {
+    let faults = Faults { gate_is_ignored: true, ..Faults::default() };
+    let (broken, way) = breaks(Budget { deletes: 1, ..LIFE }, faults);
+    assert!(broken.contains(&"TB-4: a group that left has left nothing"), "{broken:?}");
+    assert!(way.contains(&Action::DeleteGroups), "{way:?}");
+}
+
+#[test]
+fn a_host_that_does_not_wait_for_the_commit_leaks() {
+    let faults = Faults { commit_is_not_awaited: true, ..Faults::default() };
+    let (broken, way) = breaks(Budget { crashes: 1, has_zombies: true, ..LIFE }, faults);
+    assert!(broken.contains(&"TB-1: calls under way are covered"), "{broken:?}");
+    assert!(way.contains(&Action::Push), "{way:?}");
+}
+
+#[test]
+fn a_plugin_that_ignores_tokens_is_caught_by_a_late_call() {
+    let faults = Faults { tokens_are_ignored: true, ..Faults::default() };
+    let budget = Budget { cleanups: 1, crashes: 1, has_zombies: true, ..LIFE };
+    let (broken, way) = breaks(budget, faults);
+    assert!(broken.contains(&"TB-3: nothing means nothing"), "{broken:?}");
+    assert!(way.iter().any(|it| matches!(it, Action::Crash(_) | Action::Move)), "{way:?}");
+}
