@@ -52,10 +52,11 @@ impl VoterNode {
 /// assert!(three.has_overlapping_majority(&two));
 /// assert_eq!(three.remove_voter(&voter(3, 0xc).key)?, two);
 ///
-/// // Replica 2 has another disk. Replacing it in one step could lose what was committed.
-/// assert!(two.add_voter(voter(2, 0xd)).is_err());
-/// let replaced = VoterSet::new([voter(1, 0xa), voter(2, 0xd)]);
-/// assert!(!two.has_overlapping_majority(&replaced));
+/// // Replica 3 has another disk. To replace it in one step could lose what was committed: 1 and 3
+/// // are a majority before, 2 and the new 3 one after.
+/// assert!(three.add_voter(voter(3, 0xd)).is_err());
+/// let replaced = VoterSet::new([voter(1, 0xa), voter(2, 0xb), voter(3, 0xd)]);
+/// assert!(!three.has_overlapping_majority(&replaced));
 /// # Ok::<(), kafka_coordination::kraft::VoterChangeError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
