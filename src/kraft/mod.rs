@@ -1,7 +1,23 @@
 //! The metadata quorum (KIP-595, KIP-853): who votes in it.
 
+mod format;
+mod offset_and_epoch;
+mod records;
 mod voters;
 
+pub use format::{DynamicVoter, DynamicVoters, ParseVoterError, ParseVotersError};
+pub use offset_and_epoch::OffsetAndEpoch;
+#[cfg(feature = "std")]
+pub use records::{
+    Batch, BatchError, Batches, ControlBatch, SnapshotError, SnapshotHeader, SnapshotReader,
+    encode_control_batch, encode_snapshot_footer, encode_snapshot_header,
+};
+pub use records::{
+    ControlMessage, ControlRecord, ControlRecordType, EncodeError, InvalidControlRecord,
+    InvalidVoter, KRaftVersionRecord, LeaderChange, LeaderChangeMessage, RecordEndpoint,
+    RecordEndpoints, RecordError, RecordVoter, SnapshotFooterRecord, SnapshotHeaderRecord,
+    VotersRecord, encode_voters,
+};
 pub use voters::{
     BlankListenerName, DirectoryId, Endpoint, Endpoints, HistoryError, InvalidVersionRange,
     KRaftVersion, ListenerName, LogHistory, ParseDirectoryIdError, ReplicaKey, SupportedVersions,
