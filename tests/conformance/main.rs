@@ -17,9 +17,14 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod kraft_control_log;
+mod kraft_records;
+mod kraft_voter_history;
+mod kraft_voter_set;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
+mod quorum;
 mod runner;
 mod value;
 
@@ -32,6 +37,10 @@ use std::path::{Path, PathBuf};
 const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
+    &kraft_control_log::SUBJECT,
+    &kraft_records::SUBJECT,
+    &kraft_voter_history::SUBJECT,
+    &kraft_voter_set::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
 ];
