@@ -6,8 +6,12 @@ mod offset_and_epoch;
 mod records;
 mod voters;
 
-pub use control_log::{ControlLog, ControlLogError, EpochStartError, NextRead, NotReadError};
-pub use format::{DynamicVoter, DynamicVoters, ParseVoterError, ParseVotersError};
+pub use control_log::{ControlLog, ControlLogError, NextRead, NotReadError};
+pub use format::{
+    Address, AddressError, BootstrapServers, DirectoryKind, DynamicVoter, DynamicVoters,
+    FormatError, FormatPlan, FormatRequest, Formatted, InitialQuorum, LogDirectory, NewDirectory,
+    NodeConfig, NodeConfigError, ParseVoterError, ParseVotersError, ProcessRoles, StaticVoters,
+};
 pub use offset_and_epoch::OffsetAndEpoch;
 #[cfg(feature = "std")]
 pub use records::{
