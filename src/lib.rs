@@ -9,6 +9,7 @@
 //! | module | decides | Kafka's classes |
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
+//! | [`kraft`] | who votes in the metadata quorum, and how that changes along its log | `VoterSet`, `VoterSetHistory`, `Endpoints` |
 //! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
 #![cfg_attr(
@@ -44,6 +45,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod fetch;
+pub mod kraft;
 pub mod metadata;
 pub mod producer;
 #[cfg(feature = "wire")]
@@ -51,6 +53,7 @@ pub mod producer;
 pub mod wire;
 
 mod error_code;
+mod id_text;
 mod random;
 mod time;
 mod topic;
