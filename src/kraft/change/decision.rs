@@ -159,7 +159,12 @@ pub enum UpdatedVoters {
     /// It is written to the log.
     Write(VoterSet),
     /// Level 0 of `kraft.version` has no voters in the log: the leader keeps it in memory.
-    Keep(VoterSet),
+    Keep {
+        /// What was collected so far.
+        expected: VoterSet,
+        /// And with the voter.
+        voters: VoterSet,
+    },
 }
 
 /// The voters with one as it says to be, of which is known what it supports.
@@ -192,8 +197,9 @@ pub fn decide_update(
         let voters = log.committed(high_watermark)?;
         return Ok(UpdatedVoters::Write(voters.update_voter(voter)?));
     }
-    let voters = collected.ok_or(ChangeError::UpgradeUnderWay)?;
-    Ok(UpdatedVoters::Keep(voters.update_voter_ignoring_directory_id(voter)?))
+    let expected = collected.ok_or(ChangeError::UpgradeUnderWay)?.clone();
+    let voters = expected.update_voter_ignoring_directory_id(voter)?;
+    Ok(UpdatedVoters::Keep { expected, voters })
 }
 
 fn check_level(

@@ -6,7 +6,7 @@ use super::error::ChangeError;
 use super::pending::{Probed, Stage};
 use super::request::Acknowledge;
 use super::voter_changes::VoterChanges;
-use crate::kraft::epoch::{Leader, Upgrade};
+use crate::kraft::epoch::Leader;
 use crate::kraft::voters::{SupportedVersions, VoterNode};
 use crate::time::Monotonic;
 
@@ -67,8 +67,8 @@ impl VoterChanges {
         match decide_update(&situation, leader.volatile_voters(), voter, supported)? {
             // While it waits for its answer the voter does not fetch, and the commit may need it.
             UpdatedVoters::Write(voters) => self.write(voters, Acknowledge::Appended),
-            UpdatedVoters::Keep(voters) => {
-                leader.set_upgrade(Upgrade::Collecting(voters));
+            UpdatedVoters::Keep { expected, voters } => {
+                leader.replace_volatile_voters(&expected, voters);
                 self.finish(Ok(()), leader);
             }
         }

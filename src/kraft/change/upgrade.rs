@@ -172,7 +172,7 @@ impl VoterChanges {
             return Ok(false);
         };
         if mode == UpgradeMode::Apply {
-            leader.set_upgrade(Upgrade::Requested(level));
+            leader.request_version(level);
             self.append(Some(level), voters);
         }
         Ok(true)

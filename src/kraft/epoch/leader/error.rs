@@ -40,7 +40,7 @@ pub enum LeaderError {
     BeyondEnd {
         /// The offset.
         offset: i64,
-        /// Where the log ends; -1: not known.
+        /// Where the log ends.
         end: i64,
     },
     /// An offset is negative.

@@ -221,6 +221,9 @@ impl Leader {
         if end_offset < 0 {
             return Err(LeaderError::NegativeOffset { offset: end_offset });
         }
+        if known.is_none() {
+            self.flushed = None;
+        }
         self.replicas.known_or_new(self.local.key).end_offset = Some(end_offset);
         if self.replicas.set_voters(voters) {
             return Ok(self.advance_high_watermark());
@@ -241,8 +244,7 @@ impl Leader {
         if let Some(from) = self.flushed.filter(|&from| end_offset < from) {
             return Err(LeaderError::EndOffsetWentBack { from, to: end_offset });
         }
-        let end = self.end_offset().unwrap_or(-1);
-        if end_offset > end {
+        if let Some(end) = self.end_offset().filter(|&end| end_offset > end) {
             return Err(LeaderError::BeyondEnd { offset: end_offset, end });
         }
         self.flushed = Some(end_offset);
@@ -274,7 +276,7 @@ impl Leader {
         if offset < 0 {
             return Err(LeaderError::NegativeOffset { offset });
         }
-        let leader_end = self.end_offset();
+        let leader_end = self.replicas.known_or_new(self.local.key).end_offset;
         let Some(voter) = self.replicas.voter_of(&replica) else {
             self.replicas.observers.fetching(replica, now).fetched(offset, leader_end, now);
             self.restart_check_quorum(now);
@@ -400,7 +402,8 @@ impl Leader {
         let (leader, flushed) = (self.local.key, self.flushed);
         let ends = self.replicas.voters.iter().map(|voter| {
             let is_leader = voter.state.key.matches(&leader);
-            (if is_leader { flushed } else { voter.state.end_offset }).unwrap_or(-1)
+            let end = voter.state.end_offset;
+            (if is_leader { end.min(flushed) } else { end }).unwrap_or(-1)
         });
         self.high_watermark.advance(ends)
     }

@@ -51,7 +51,18 @@ impl Leader {
         }
     }
 
-    pub(in crate::kraft) fn set_upgrade(&mut self, upgrade: Upgrade) {
-        self.upgrade = upgrade;
+    /// Takes over what a voter has told of itself, if `expected` is what was collected before; returns
+    /// whether it was.
+    pub fn replace_volatile_voters(&mut self, expected: &VoterSet, voters: VoterSet) -> bool {
+        let is_current = self.volatile_voters() == Some(expected);
+        if is_current {
+            self.upgrade = Upgrade::Collecting(voters);
+        }
+        is_current
+    }
+
+    /// An upgrade to this level was accepted.
+    pub(in crate::kraft) fn request_version(&mut self, level: KRaftVersion) {
+        self.upgrade = Upgrade::Requested(level);
     }
 }
