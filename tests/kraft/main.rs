@@ -1,0 +1,14 @@
+//! The quorum's voters and its leader.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    clippy::unwrap_used,
+    reason = "a test program, which fails by panicking"
+)]
+
+mod quorum;
+mod reconfiguration;
