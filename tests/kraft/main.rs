@@ -10,5 +10,9 @@
     reason = "a test program, which fails by panicking"
 )]
 
+mod change_invariants;
+mod leader;
+mod leader_invariants;
 mod quorum;
 mod reconfiguration;
+mod settings;

@@ -95,6 +95,8 @@ pub(crate) struct Quorum {
     next_offset: i64,
     pub(crate) queued: Vec<Queued>,
     pub(crate) probes: Vec<Probe>,
+    /// Whether what is queued stays so until [`append`](Self::append) is called.
+    pub(crate) holds_back: bool,
     answers: BTreeMap<u64, Answer>,
     requests: u64,
 }
@@ -143,6 +145,7 @@ impl Quorum {
             next_offset: epoch_start_offset,
             queued: Vec::new(),
             probes: Vec::new(),
+            holds_back: false,
             answers: BTreeMap::new(),
             requests: 0,
             leader,
@@ -215,16 +218,6 @@ impl Quorum {
         self.remove(&RemoveVoter { cluster_id: Some(CLUSTER), voter: replica })
     }
 
-    /// A removal whose record is queued behind data that is held back.
-    pub(crate) fn remove_while_held_back(&mut self, replica: ReplicaKey) -> RequestId {
-        let request = self.new_request();
-        let log = log(&self.history, self.kraft_version);
-        let remove = RemoveVoter { cluster_id: Some(CLUSTER), voter: replica };
-        self.changes.remove_voter(request, &remove, &self.leader, log, self.now);
-        self.carry_out();
-        request
-    }
-
     pub(crate) fn update(&mut self, update: &UpdateVoter<'_>) -> RequestId {
         let request = self.new_request();
         let log = log(&self.history, self.kraft_version);
@@ -250,7 +243,7 @@ impl Quorum {
     pub(crate) fn advance(&mut self, ms: i64) {
         self.now = self.now.saturating_add(ms);
         self.changes.handle_timeout(&self.leader, self.now);
-        self.carry_out();
+        self.run();
     }
 
     /// The leader steps down.
@@ -261,9 +254,11 @@ impl Quorum {
     }
 
     /// Carries out what is to be done, the append too.
-    pub(crate) fn run(&mut self) {
+    fn run(&mut self) {
         self.carry_out();
-        self.append();
+        if !self.holds_back {
+            self.append();
+        }
     }
 
     /// Carries out what is to be done; what is to be appended is only queued.

@@ -84,15 +84,17 @@ fn a_leader_that_steps_down_answers_and_the_voter_is_gone() {
 #[test]
 fn a_record_that_is_queued_and_timed_out_holds_up_the_next_change() {
     let mut quorum = Quorum::fenced([1, 2, 3, 4]);
-    let request = quorum.remove_while_held_back(key(4));
+    quorum.holds_back = true;
+    let request = quorum.remove_key(key(4));
     quorum.advance(i64::from(REQUEST_TIMEOUT_MS));
     assert_eq!(quorum.code(request), Some(ErrorCode::RequestTimedOut));
     assert_eq!(quorum.voter_ids(), [1, 2, 3, 4]);
-    let next = quorum.remove_while_held_back(key(3));
+    let next = quorum.remove_key(key(3));
     assert_eq!(quorum.code(next), Some(ErrorCode::RequestTimedOut));
     assert_eq!(quorum.queued.len(), 1);
 
     quorum.append();
+    quorum.holds_back = false;
     assert_eq!(quorum.voter_ids(), [1, 2, 3]);
     quorum.catch_up(key(2));
     let next = quorum.remove_key(key(3));
