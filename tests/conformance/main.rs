@@ -18,13 +18,15 @@ mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
 mod kraft_control_log;
+mod kraft_leader;
 mod kraft_records;
+mod kraft_value;
 mod kraft_voter_history;
 mod kraft_voter_set;
+mod operations;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
-mod quorum;
 mod runner;
 mod value;
 
@@ -38,6 +40,7 @@ const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
     &kraft_control_log::SUBJECT,
+    &kraft_leader::SUBJECT,
     &kraft_records::SUBJECT,
     &kraft_voter_history::SUBJECT,
     &kraft_voter_set::SUBJECT,

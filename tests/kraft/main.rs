@@ -1,0 +1,18 @@
+//! The quorum's voters and its leader.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    clippy::unwrap_used,
+    reason = "a test program, which fails by panicking"
+)]
+
+mod change_invariants;
+mod leader;
+mod leader_invariants;
+mod quorum;
+mod reconfiguration;
+mod settings;
