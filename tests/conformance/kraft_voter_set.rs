@@ -83,7 +83,7 @@ fn ask(op: &str, step: &Fields<'_>, current: &VoterSet) -> Result<Option<Answer>
         "is_voter" => json!(current.is_voter(&key(step.value("key")?)?)),
         "is_only_voter" => json!(current.is_only_voter(&key(step.value("key")?)?)),
         "voter_ids" => current.ids().collect(),
-        "voter_keys" => current.keys().map(|key| key_json(key)).collect(),
+        "voter_keys" => current.keys().map(key_json).collect(),
         "size" => json!(current.len()),
         "is_empty" => json!(current.is_empty()),
         "equals" => json!(voter_set(step.value("other")?)? == *current),
