@@ -17,11 +17,15 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod kraft_control_log;
 mod kraft_leader;
-mod kraft_value;
+mod kraft_records;
+mod kraft_voter_history;
+mod kraft_voter_set;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
+mod quorum;
 mod runner;
 mod value;
 
@@ -34,7 +38,11 @@ use std::path::{Path, PathBuf};
 const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
+    &kraft_control_log::SUBJECT,
     &kraft_leader::SUBJECT,
+    &kraft_records::SUBJECT,
+    &kraft_voter_history::SUBJECT,
+    &kraft_voter_set::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
 ];

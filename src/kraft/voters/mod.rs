@@ -2,6 +2,7 @@
 
 mod directory_id;
 mod endpoints;
+mod host;
 mod listener;
 mod log_history;
 mod replica_key;
@@ -11,6 +12,7 @@ mod voter_set;
 
 pub use directory_id::{DirectoryId, ParseDirectoryIdError};
 pub use endpoints::{Endpoint, Endpoints};
+pub use host::Host;
 pub use listener::{BlankListenerName, ListenerName};
 pub use log_history::{HistoryError, LogHistory};
 pub use replica_key::ReplicaKey;

@@ -7,6 +7,7 @@ use core::fmt;
 use thiserror::Error;
 
 use super::endpoints::{Endpoint, Endpoints};
+use super::host::Host;
 use super::listener::ListenerName;
 use super::replica_key::ReplicaKey;
 use super::version::{KRaftVersion, SupportedVersions};
@@ -78,7 +79,7 @@ impl VoterSet {
 
     /// The static voters of a configuration, as id, host and port: without directory ids, each at one
     /// listener, and with level 0 alone.
-    pub fn from_addresses<H: Into<Arc<str>>>(
+    pub fn from_addresses<H: Into<Host>>(
         listener: &ListenerName,
         addresses: impl IntoIterator<Item = (i32, H, u16)>,
     ) -> Self {
