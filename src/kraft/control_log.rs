@@ -1,6 +1,10 @@
 //! What the control records say up to an offset, committed or not.
 
+mod epoch_start;
+
 use thiserror::Error;
+
+pub use epoch_start::EpochStartError;
 
 #[cfg(feature = "std")]
 use super::records::{Batch, InvalidControlRecord};

@@ -16,11 +16,11 @@ pub use change::{
     UpgradeError, UpgradeMode, VoterChanges, admit_add, admit_remove, admit_update, check_add,
     check_update, decide_add, decide_remove, decide_update, decide_upgrade,
 };
-pub use control_log::{ControlLog, ControlLogError, NextRead, NotReadError};
+pub use control_log::{ControlLog, ControlLogError, EpochStartError, NextRead, NotReadError};
 pub use epoch::{
-    CAUGHT_UP_WITHIN_MS, DescribeVersion, Election, EpochStart, Leader, LeaderError,
-    NodeDescription, OBSERVER_SESSION_MS, OBSERVERS_MAX, QuorumDescription, ReplicaDescription,
-    ReplicaState, Upgrade, end_quorum_backoff_ms, majority_end_offset,
+    CAUGHT_UP_WITHIN_MS, DescribeVersion, Election, Leader, LeaderError, NodeDescription,
+    OBSERVER_SESSION_MS, OBSERVERS_MAX, QuorumDescription, ReplicaDescription, ReplicaState,
+    Upgrade, end_quorum_backoff_ms, majority_end_offset,
 };
 pub use format::{
     Address, AddressError, BootstrapServers, DirectoryKind, DynamicVoter, DynamicVoters,

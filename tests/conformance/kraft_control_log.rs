@@ -1,7 +1,7 @@
 //! `kraft_control_log`: what is read of a log and its snapshots, as they change.
 
 use crate::fields::{Fields, same};
-use crate::kraft_value::voter_set;
+use crate::quorum::voters;
 use crate::runner::{Outcome, Subject};
 use kafka_coordination::Timestamp;
 use kafka_coordination::kraft::{
@@ -14,7 +14,8 @@ pub(crate) const SUBJECT: Subject =
     Subject { folder: "kraft_control_log", documentation: &[], replay };
 
 fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
-    let sets = scenario.list("voter_sets")?.iter().map(voter_set);
+    let list = |value: &Value| voters(value.as_array().ok_or("not a list")?);
+    let sets = scenario.list("voter_sets")?.iter().map(list);
     let sets: Vec<VoterSet> = sets.collect::<Result<_, _>>()?;
     let static_voters = sets[scenario.integer::<usize>("static_voter_set")?].clone();
     let rewound_differs = scenario.boolean("rewound_differs")?;

@@ -1,13 +1,13 @@
 //! The folder `kraft_leader`: what a leader tracks.
 
 use crate::fields::{Fields, integer, same};
-use crate::kraft_value::{endpoints_json, key, key_json, node, set_json, voter_set};
+use crate::quorum::{Answer, endpoints_value, key, key_value, node, voters, voters_value};
 use crate::runner::{Outcome, Subject};
 use crate::value::optional_integer;
 use kafka_coordination::kraft::{
-    ChangeConfig, ChangeEffect, DescribeVersion, Election, KRaftVersion, Leader, LeaderError,
-    ListenerName, LogVoters, ReplicaDescription, ReplicaState, UpgradeError, UpgradeMode,
-    VoterChanges, VoterSet,
+    ChangeConfig, ChangeEffect, ControlLog, ControlRecord, DescribeVersion, Election, KRaftVersion,
+    Leader, LeaderError, ListenerName, LogVoters, ReplicaDescription, ReplicaState, UpgradeError,
+    UpgradeMode, VoterChanges, VoterSet,
 };
 use kafka_coordination::{Monotonic, Timestamp};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ pub(crate) const SUBJECT: Subject = Subject { folder: "kraft_leader", documentat
 
 fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
     let init = scenario.object("init")?;
+    let log = control_log(&init)?;
     let created = create(&init)?;
     init.all_read()?;
     let create_error = scenario.value("create_error")?;
@@ -30,7 +31,7 @@ fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
     };
     same("creation", create_error, &Value::Null)?;
     let mut replay =
-        Replay { next_offset: leader.epoch_start_offset(), leader, outcome: Outcome::AsKafka };
+        Replay { log, next_offset: leader.epoch_start_offset(), leader, outcome: Outcome::AsKafka };
     let state = replay.state();
     same("initial state", &comparable(initial_state), &comparable(&state))?;
     for (number, op) in ops.iter().enumerate() {
@@ -47,16 +48,33 @@ fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
 fn create(init: &Fields<'_>) -> Result<Result<Leader, LeaderError>, String> {
     let granting = init.list("granting_voters")?.iter().map(integer);
     let election = Election {
-        local: node(init.value("local")?)?,
+        local: node(init.value("local")?)?.ok_or("no range of versions")?,
         epoch: init.integer("epoch")?,
         epoch_start_offset: init.integer("epoch_start_offset")?,
-        voters: voter_set(init.value("voters")?)?,
-        voters_offset: optional_integer(init.value("offset_of_voters")?)?,
+        voters: voters(init.list("voters")?)?,
         kraft_version: level(init, "kraft_version")?,
         granting_voters: granting.collect::<Result<_, _>>()?,
         fetch_timeout_ms: init.integer("fetch_timeout_ms")?,
     };
     Ok(Leader::new(election, now(init)?))
+}
+
+/// What the log says of the quorum when the leader is elected.
+fn control_log(init: &Fields<'_>) -> Result<ControlLog, String> {
+    let voters = voters(init.list("voters")?)?;
+    let level = ControlRecord::KRaftVersion(level(init, "kraft_version")?);
+    let offset: Option<i64> = optional_integer(init.value("offset_of_voters")?)?;
+    let refused = |error| format!("{error:?}");
+    let Some(offset) = offset else {
+        let mut log = ControlLog::new(voters);
+        log.next_read(None, 0, 0);
+        log.on_control_batch(0, &[level]).map_err(refused)?;
+        return Ok(log);
+    };
+    // As from a snapshot that ends behind the voters: at -1 the bootstrap checkpoint.
+    let mut log = ControlLog::new(VoterSet::empty());
+    log.load_snapshot(offset + 1, [level, ControlRecord::Voters(voters)]).map_err(refused)?;
+    Ok(log)
 }
 
 fn now(fields: &Fields<'_>) -> Result<Monotonic, String> {
@@ -67,11 +85,10 @@ fn level(fields: &Fields<'_>, name: &str) -> Result<KRaftVersion, String> {
     KRaftVersion::from_level(fields.integer(name)?).map_err(|error| error.to_string())
 }
 
-/// What an operation comes to: its result, or the name of its error.
-type Answer = Result<Value, &'static str>;
-
 struct Replay {
     leader: Leader,
+    /// The log at the election.
+    log: ControlLog,
     /// Where the next record would be written.
     next_offset: i64,
     outcome: Outcome,
@@ -141,23 +158,17 @@ impl Replay {
         Ok(match op {
             "append_start_of_epoch_control_records" => {
                 let now = now(step)?;
-                match leader.epoch_start() {
-                    Ok(start) => {
-                        let mut records = vec![json!({ "type": "LEADER_CHANGE", "fields": {
-                            "version": 0, "leader_id": start.leader_id, "voters": start.voter_ids,
-                            "granting_voters": start.granting_voter_ids,
-                        } })];
-                        if let Some((level, voters)) = &start.voters {
-                            records.extend([level_record(*level), voters_record(voters)]);
-                        }
-                        batches.push(self.batch(records, now));
+                let granting = leader.granting_voters().to_vec();
+                match self.log.epoch_start(leader.local(), granting) {
+                    Ok(records) => {
+                        batches.push(self.batch(&records, now));
                         Ok(Value::Null)
                     }
                     Err(_) => Err("ILLEGAL_STATE"),
                 }
             }
             "update_local_state" => {
-                let voters = voter_set(step.value("voters")?)?;
+                let voters = voters(step.list("voters")?)?;
                 step.value("metadata")?;
                 let end_offset = step.integer("end_offset")?;
                 let appended = leader.appended(end_offset, &voters);
@@ -191,7 +202,7 @@ impl Replay {
             }
             "need_to_send_begin_quorum_requests" => {
                 let targets = leader.begin_quorum_targets(now(step)?);
-                Ok(targets.map(|state| key_json(state.key())).collect())
+                Ok(targets.map(|state| key_value(&state.key())).collect())
             }
             "add_acknowledgement_from" => {
                 leader.acknowledged(step.integer("id")?);
@@ -199,10 +210,10 @@ impl Replay {
             }
             "non_acknowledging_voters" => {
                 let voters = leader.voter_states().filter(|state| !state.has_acknowledged());
-                Ok(voters.map(|state| key_json(state.key())).collect())
+                Ok(voters.map(|state| key_value(&state.key())).collect())
             }
             "non_leader_voters_by_descending_fetch_offset" => {
-                Ok(leader.preferred_successors().into_iter().map(key_json).collect())
+                Ok(leader.preferred_successors().iter().map(key_value).collect())
             }
             "is_replica_caught_up" => {
                 Ok(json!(leader.is_caught_up(&key(step.value("key")?)?, now(step)?)))
@@ -228,12 +239,12 @@ impl Replay {
                 Ok(json!(false))
             }
             "append_voters_record" => {
-                let voters = voter_set(step.value("voters")?)?;
-                batches.push(self.batch(vec![voters_record(&voters)], now(step)?));
+                let voters = voters(step.list("voters")?)?;
+                batches.push(self.batch(&[ControlRecord::Voters(voters)], now(step)?));
                 Ok(json!(self.next_offset - 1))
             }
             "compare_and_set_volatile_voters" => {
-                let voters = voter_set(step.value("voters")?)?;
+                let voters = voters(step.list("voters")?)?;
                 let current = leader.volatile_voters().cloned().unwrap_or_default();
                 let expected = if step.boolean("stale")? { VoterSet::empty() } else { current };
                 Ok(json!(leader.replace_volatile_voters(&expected, voters)))
@@ -247,7 +258,7 @@ impl Replay {
     fn upgrade(&mut self, step: &Fields<'_>, batches: &mut Vec<Value>) -> Result<Answer, String> {
         let listener = ListenerName::new("CONTROLLER");
         let mut changes = VoterChanges::new(ChangeConfig::new("cluster", listener));
-        let voters = voter_set(step.value("persisted_voters")?)?;
+        let voters = voters(step.list("persisted_voters")?)?;
         let log = LogVoters {
             voters: &voters,
             offset: None,
@@ -267,12 +278,10 @@ impl Replay {
             log,
         );
         while let Some(effect) = changes.poll_effect() {
-            let ChangeEffect::Append { kraft_version, voters, .. } = effect else {
+            let ChangeEffect::Append { records, .. } = effect else {
                 return Err(format!("unexpected {effect:?}"));
             };
-            let level = kraft_version.map(level_record);
-            let records = level.into_iter().chain(voters.as_ref().map(voters_record));
-            batches.push(self.batch(records.collect(), now));
+            batches.push(self.batch(&records, now));
         }
         Ok(upgraded.map(Value::from).map_err(|error| match error {
             UpgradeError::StaleEpoch { .. } => "NOT_LEADER_OR_FOLLOWER",
@@ -282,12 +291,13 @@ impl Replay {
         }))
     }
 
-    fn batch(&mut self, records: Vec<Value>, now: Monotonic) -> Value {
+    fn batch(&mut self, records: &[ControlRecord], now: Monotonic) -> Value {
         let base_offset = self.next_offset;
         self.next_offset += i64::try_from(records.len()).expect("few records");
         json!({
             "base_offset": base_offset, "epoch": self.leader.epoch(),
-            "append_timestamp": now.as_millis(), "control_records": records,
+            "append_timestamp": now.as_millis(),
+            "control_records": records.iter().map(record_value).collect::<Value>(),
         })
     }
 
@@ -298,7 +308,7 @@ impl Replay {
             "epoch": leader.epoch(),
             "epoch_start_offset": leader.epoch_start_offset(),
             "leader_id": leader.local().key.id,
-            "leader_endpoints": endpoints_json(&leader.local().endpoints),
+            "leader_endpoints": endpoints_value(&leader.local().endpoints),
             "granting_voters": leader.granting_voters(),
             "high_watermark": leader.high_watermark().map(|offset| json!({ "offset": offset })),
             "election": {
@@ -309,25 +319,37 @@ impl Replay {
             "fetched_voters": leader.fetched_voters().collect::<Vec<_>>(),
             "voter_states": leader.voter_states().map(state_json).collect::<Value>(),
             "observer_states": leader.observer_states().map(state_json).collect::<Value>(),
-            "volatile_voters": leader.volatile_voters().map(set_json),
+            "volatile_voters": leader.volatile_voters().map(voters_value),
             "requested_kraft_version": leader.requested_version().map(KRaftVersion::level),
         })
     }
 }
 
-fn level_record(level: KRaftVersion) -> Value {
-    json!({ "type": "KRAFT_VERSION", "fields": { "version": 0, "kraft_version": level.level() } })
-}
-
-fn voters_record(voters: &VoterSet) -> Value {
-    json!({ "type": "KRAFT_VOTERS", "fields": { "version": 0, "voters": set_json(voters) } })
+fn record_value(record: &ControlRecord) -> Value {
+    let (kind, fields) = match record {
+        ControlRecord::LeaderChange(change) => (
+            "LEADER_CHANGE",
+            json!({
+                "version": 0, "leader_id": change.leader_id, "voters": change.voters,
+                "granting_voters": change.granting_voters,
+            }),
+        ),
+        ControlRecord::KRaftVersion(level) => {
+            ("KRAFT_VERSION", json!({ "version": 0, "kraft_version": level.level() }))
+        }
+        ControlRecord::Voters(voters) => {
+            ("KRAFT_VOTERS", json!({ "version": 0, "voters": voters_value(voters) }))
+        }
+        other => panic!("no leader writes {other:?}"),
+    };
+    json!({ "type": kind, "fields": fields })
 }
 
 fn state_json(state: &ReplicaState) -> Value {
     let millis = |time: Option<Monotonic>| time.map_or(-1, Monotonic::as_millis);
     json!({
-        "key": key_json(state.key()),
-        "listeners": endpoints_json(state.endpoints()),
+        "key": key_value(&state.key()),
+        "listeners": endpoints_value(state.endpoints()),
         "end_offset": state.end_offset().map(|offset| json!({ "offset": offset })),
         "last_fetch_timestamp": millis(state.last_fetch()),
         "last_fetch_leader_log_end_offset": state.leader_end_at_last_fetch().unwrap_or(-1),
@@ -355,7 +377,7 @@ fn description(leader: &mut Leader, now: Monotonic, timestamp: Timestamp) -> Val
         "current_voters": description.voters.iter().map(replica).collect::<Value>(),
         "observers": description.observers.iter().map(replica).collect::<Value>(),
         "nodes": description.nodes.iter().map(|node| json!({
-            "node_id": node.node_id, "listeners": endpoints_json(&node.endpoints),
+            "node_id": node.node_id, "listeners": endpoints_value(&node.endpoints),
         })).collect::<Value>(),
     })
 }

@@ -1,10 +1,9 @@
 //! `kraft_records`: bytes of control records, control batches and snapshot files.
 
 use crate::fields::{Fields, same};
-use crate::kraft_value::{uuid, uuid_json, voter_set};
 use crate::kraft_voter_set::{record_bytes, record_value};
 use crate::producer_state::bytes_of;
-
+use crate::quorum::{uuid, uuid_text, voters};
 use crate::runner::{Outcome, Subject};
 use kafka_coordination::Timestamp;
 use kafka_coordination::kraft::{
@@ -244,7 +243,7 @@ fn message_value(message: &ControlMessage<'_>) -> Value {
 
 fn leader_change(message: &LeaderChangeMessage) -> Value {
     let keys = |keys: &[ReplicaKey]| {
-        let key = |key: &ReplicaKey| json!({"voter_id": key.id, "voter_directory_id": uuid_json(key.directory_bits())});
+        let key = |key: &ReplicaKey| json!({"voter_id": key.id, "voter_directory_id": uuid_text(key.directory_bits())});
         keys.iter().map(key).collect::<Value>()
     };
     json!({
@@ -306,11 +305,11 @@ fn snapshot_encode(scenario: &Fields<'_>) -> Result<(), String> {
     let now: i64 = scenario.integer("now")?;
     let timestamp = scenario.integer("last_contained_log_timestamp")?;
     let level = KRaftVersion::from_level(scenario.integer("kraft_version")?);
-    let voters = scenario.value("voters")?;
+    let voter_set = scenario.value("voters")?.as_array();
     let header = SnapshotHeader {
         last_contained_log_timestamp: Timestamp::from_millis(timestamp),
         kraft_version: level.map_err(|error| error.to_string())?,
-        voters: if voters.is_null() { None } else { Some(voter_set(voters)?) },
+        voters: voter_set.map(|list| voters(list)).transpose()?,
     };
     let data = scenario.value("data_batches")?.as_array().into_iter().flatten();
     let texts: Vec<&str> =

@@ -1,8 +1,7 @@
 //! `kraft_voter_history`: voter sets, and plain values, along a log.
 
 use crate::fields::Fields;
-use crate::kraft_value::voter_set;
-use crate::operations::{Answer, each_operation};
+use crate::quorum::{Answer, each_operation, voters};
 use crate::runner::{Outcome, Subject};
 use kafka_coordination::kraft::{LogHistory, VoterHistory, VoterSet};
 use serde_json::{Value, json};
@@ -20,7 +19,8 @@ fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
 }
 
 fn voter_sets(scenario: &Fields<'_>) -> Result<(), String> {
-    let sets = scenario.list("voter_sets")?.iter().map(voter_set);
+    let list = |value: &Value| voters(value.as_array().ok_or("not a list")?);
+    let sets = scenario.list("voter_sets")?.iter().map(list);
     let sets: Vec<VoterSet> = sets.collect::<Result<_, _>>()?;
     let index = |voters: &VoterSet| json!(sets.iter().position(|set| set == voters));
     let static_voters = sets[scenario.integer::<usize>("static_voter_set")?].clone();

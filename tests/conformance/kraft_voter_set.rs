@@ -1,10 +1,10 @@
 //! `kraft_voter_set`: voter sets, replica keys and endpoints.
 
 use crate::fields::{Fields, same};
-use crate::kraft_value::{
-    endpoint, endpoints, endpoints_json, key, key_json, node, set_json, uuid, uuid_json, voter_set,
+use crate::quorum::{
+    Answer, each_operation, endpoint, endpoints, endpoints_value, key, key_value, node,
+    some_voters, uuid, uuid_text, voters, voters_value,
 };
-use crate::operations::{Answer, each_operation};
 use crate::runner::{Outcome, Subject};
 use kafka_coordination::kraft::{
     DirectoryId, DynamicVoters, Endpoint, Endpoints, InvalidVoter, KRaftVersion, ListenerName,
@@ -20,13 +20,13 @@ const ILLEGAL_ARGUMENT: &str = "ILLEGAL_ARGUMENT";
 const CONFIG_EXCEPTION: &str = "CONFIG_EXCEPTION";
 
 fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
-    let mut current = voter_set(scenario.value("voters")?)?;
+    let mut current = voters(scenario.list("voters")?)?;
     let deviated = each_operation(scenario, |op, step| {
         if let Some(answer) = change(op, step, &current)? {
             return Ok(answer.map(|changed| {
                 let Some(voters) = changed else { return Value::Null };
                 current = voters;
-                set_json(&current)
+                voters_value(&current)
             }));
         }
         if let Some(answer) = ask(op, step, &current)? {
@@ -34,7 +34,7 @@ fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
         }
         plain(op, step)
     })?;
-    same("final voters", &voter_set(scenario.value("final_voters")?)?, &current)?;
+    same("final voters", &voters(scenario.list("final_voters")?)?, &current)?;
     Ok(if deviated { Outcome::Deviated } else { Outcome::AsKafka })
 }
 
@@ -42,9 +42,9 @@ fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
 type Changed = Option<Result<Option<VoterSet>, &'static str>>;
 
 fn change(op: &str, step: &Fields<'_>, current: &VoterSet) -> Result<Changed, String> {
-    let voter = || node(step.value("voter")?);
+    let voter = || node(step.value("voter")?)?.ok_or_else(|| String::from("no range of versions"));
     Ok(Some(match op {
-        "construct" => voter_set(step.value("voters")?).map(Some).map_err(|_| ILLEGAL_ARGUMENT),
+        "construct" => some_voters(step.list("voters")?)?.map(Some).ok_or(ILLEGAL_ARGUMENT),
         "add_voter" => Ok(current.add_voter(voter()?).ok()),
         "remove_voter" => Ok(current.remove_voter(&key(step.value("key")?)?).ok()),
         "update_voter" => Ok(current.update_voter(voter()?).ok()),
@@ -83,11 +83,11 @@ fn ask(op: &str, step: &Fields<'_>, current: &VoterSet) -> Result<Option<Answer>
         "is_voter" => json!(current.is_voter(&key(step.value("key")?)?)),
         "is_only_voter" => json!(current.is_only_voter(&key(step.value("key")?)?)),
         "voter_ids" => current.ids().collect(),
-        "voter_keys" => current.keys().map(key_json).collect(),
+        "voter_keys" => current.keys().map(|key| key_value(&key)).collect(),
         "size" => json!(current.len()),
         "is_empty" => json!(current.is_empty()),
-        "equals" => json!(voter_set(step.value("other")?)? == *current),
-        "listeners" => endpoints_json(&current.endpoints(step.integer("id")?)),
+        "equals" => json!(voters(step.list("other")?)? == *current),
+        "listeners" => endpoints_value(&current.endpoints(step.integer("id")?)),
         "voter_node" => {
             let id = step.integer("id")?;
             current.endpoint(id, &listener()?).map_or(Value::Null, |it| node_value(id, it))
@@ -104,7 +104,7 @@ fn ask(op: &str, step: &Fields<'_>, current: &VoterSet) -> Result<Option<Answer>
             return Ok(Some(nodes.map(Value::Array).ok_or(ILLEGAL_ARGUMENT)));
         }
         "voter_node_needs_update" => {
-            let voter = node(step.value("voter")?)?;
+            let voter = node(step.value("voter")?)?.ok_or("no range of versions")?;
             json!(current.voter_needs_update(&voter))
         }
         "supports_version" => {
@@ -113,7 +113,7 @@ fn ask(op: &str, step: &Fields<'_>, current: &VoterSet) -> Result<Option<Answer>
             return Ok(Some(supports.map_err(|_| ILLEGAL_ARGUMENT)));
         }
         "has_overlapping_majority" => {
-            json!(current.has_overlapping_majority(&voter_set(step.value("other")?)?))
+            json!(current.has_overlapping_majority(&voters(step.list("other")?)?))
         }
         "to_voters_record" => {
             // Written with the number that Kafka writes, then with the one that is asked for.
@@ -132,7 +132,7 @@ fn plain(op: &str, step: &Fields<'_>) -> Result<Answer, String> {
     Ok(Ok(match op {
         "replica_key_of" => {
             let bits = uuid(step.value("directory_id")?)?;
-            key_json(ReplicaKey::from_wire(step.integer("id")?, bits))
+            key_value(&ReplicaKey::from_wire(step.integer("id")?, bits))
         }
         "replica_key_compare" => {
             let (a, b) = (key(step.value("a")?)?, key(step.value("b")?)?);
@@ -146,8 +146,8 @@ fn plain(op: &str, step: &Fields<'_>) -> Result<Answer, String> {
             json!(DirectoryId::from_u128(bits).map_or_else(zero, |id| id.to_string()))
         }
         "directory_id_from_text" => match step.text("text")?.parse::<DirectoryId>() {
-            Ok(id) => uuid_json(id.as_u128()),
-            Err(ParseDirectoryIdError::Zero) => uuid_json(0),
+            Ok(id) => uuid_text(id.as_u128()),
+            Err(ParseDirectoryIdError::Zero) => uuid_text(0),
             Err(_) => return Ok(Err(ILLEGAL_ARGUMENT)),
         },
         "listener_name_normalised" => match ListenerName::normalised(step.text("name")?) {
@@ -159,7 +159,7 @@ fn plain(op: &str, step: &Fields<'_>) -> Result<Answer, String> {
             let list = step.list("endpoints")?.iter().map(endpoint);
             let list: Vec<_> = list.collect::<Result<_, _>>()?;
             match Endpoints::from_request(list) {
-                Ok(endpoints) => endpoints_json(&endpoints),
+                Ok(endpoints) => endpoints_value(&endpoints),
                 Err(_) => return Ok(Err(CONFIG_EXCEPTION)),
             }
         }
@@ -176,23 +176,23 @@ fn plain(op: &str, step: &Fields<'_>) -> Result<Answer, String> {
             let nodes = step.list("node_endpoints")?.iter().map(node);
             let nodes: Vec<(i32, &str, u16)> = nodes.collect::<Result<_, _>>()?;
             let leader_id = step.integer("leader_id")?;
-            endpoints_json(&Endpoints::from_response(&listener, leader_id, nodes))
+            endpoints_value(&Endpoints::from_response(&listener, leader_id, nodes))
         }
         "endpoints_to_request" => {
             step.text("target")?;
-            endpoints_json(&endpoints(step.value("endpoints")?)?)
+            endpoints_value(&endpoints(step.list("endpoints")?)?)
         }
         "endpoints_address" => {
-            let endpoints = endpoints(step.value("endpoints")?)?;
+            let endpoints = endpoints(step.list("endpoints")?)?;
             let listener = ListenerName::new(step.text("listener")?);
             let address = |it: &Endpoint| json!({"host": &*it.host, "port": it.port});
             endpoints.get(&listener).map_or(Value::Null, address)
         }
         "endpoints_equals" => {
-            json!(endpoints(step.value("a")?)? == endpoints(step.value("b")?)?)
+            json!(endpoints(step.list("a")?)? == endpoints(step.list("b")?)?)
         }
         "endpoints_size" => {
-            let endpoints = endpoints(step.value("endpoints")?)?;
+            let endpoints = endpoints(step.list("endpoints")?)?;
             json!({"size": endpoints.len(), "is_empty": endpoints.is_empty()})
         }
         "dynamic_voters_parse" => {
@@ -200,7 +200,7 @@ fn plain(op: &str, step: &Fields<'_>) -> Result<Answer, String> {
             let Ok(parsed) = step.text("text")?.parse::<DynamicVoters>() else {
                 return Ok(Err(ILLEGAL_ARGUMENT));
             };
-            let voters = set_json(&parsed.to_voter_set(&listener));
+            let voters = voters_value(&parsed.to_voter_set(&listener));
             json!({"text": parsed.to_string(), "voters": voters})
         }
         _ => return Err(String::from("unknown operation")),
@@ -249,7 +249,7 @@ pub(crate) fn record_value(record: &VotersRecord<'_>) -> Value {
         .collect();
         json!({
             "voter_id": voter.key.id,
-            "voter_directory_id": uuid_json(voter.key.directory_bits()),
+            "voter_directory_id": uuid_text(voter.key.directory_bits()),
             "endpoints": endpoints,
             "min_supported_version": voter.min_supported_version,
             "max_supported_version": voter.max_supported_version,

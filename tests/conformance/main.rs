@@ -20,13 +20,12 @@ mod fields;
 mod kraft_control_log;
 mod kraft_leader;
 mod kraft_records;
-mod kraft_value;
 mod kraft_voter_history;
 mod kraft_voter_set;
-mod operations;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
+mod quorum;
 mod runner;
 mod value;
 

@@ -112,7 +112,7 @@ impl Run {
     /// The offset of the last voters, in the log or queued.
     fn last_written(&self) -> Option<i64> {
         let queued = self.quorum.queued.last().map(|queued| queued.base_offset);
-        queued.or(self.quorum.history.last_offset())
+        queued.or(self.quorum.log.voters_offset())
     }
 }
 
@@ -155,7 +155,7 @@ fn kc_1_one_change_is_under_way_and_voters_are_written_over_committed_ones() {
                 written = now;
             }
             mark = run.quorum.leader.high_watermark();
-            let (in_log, queued) = (run.quorum.history.last_offset(), &run.quorum.queued);
+            let (in_log, queued) = (run.quorum.log.voters_offset(), &run.quorum.queued);
             prop_assert!(queued.is_empty() || in_log < mark);
             Ok(())
         }
@@ -179,7 +179,7 @@ fn kc_3_voters_that_follow_each_other_differ_in_one_and_their_majorities_overlap
     after_each_step(|| {
         |run, step| {
             let Step::Append = step else { return Ok(()) };
-            let sets: Vec<&VoterSet> = run.quorum.history.iter().map(|(_, set)| set).collect();
+            let sets: Vec<&VoterSet> = run.quorum.log.voter_sets().map(|(_, set)| set).collect();
             for pair in sets.windows(2) {
                 let [one, next] = pair else { unreachable!() };
                 let lost = one.keys().filter(|key| !next.keys().any(|other| other == *key));
@@ -196,9 +196,9 @@ fn kc_3_voters_that_follow_each_other_differ_in_one_and_their_majorities_overlap
 fn kc_4_a_leader_that_the_committed_voters_leave_out_is_to_resign() {
     after_each_step(|| {
         |run, _| {
-            let Quorum { leader, history, .. } = &run.quorum;
+            let Quorum { leader, log, .. } = &run.quorum;
             let committed = leader.high_watermark().and_then(|mark| {
-                let below = history.iter().filter(|(offset, _)| *offset < mark);
+                let below = log.voter_sets().filter(|(offset, _)| *offset < mark);
                 below.last().map(|(_, set)| set.clone())
             });
             let Some(committed) = committed else { return Ok(()) };
@@ -235,7 +235,7 @@ fn the_runs_change_voters() {
         for step in &steps {
             run.step(step);
         }
-        changes += run.quorum.history.iter().len() - 1;
+        changes += run.quorum.log.voter_sets().len() - 1;
     }
     assert!(changes > 100, "{changes}");
 }

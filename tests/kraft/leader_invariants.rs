@@ -76,7 +76,6 @@ impl Run {
             epoch: EPOCH,
             epoch_start_offset: START,
             voters: voters.clone(),
-            voters_offset: Some(0),
             kraft_version: KRaftVersion::V1,
             granting_voters: Vec::new(),
             fetch_timeout_ms: FETCH_TIMEOUT_MS,
@@ -273,49 +272,7 @@ fn kl_5_of_the_voters_that_were_heard_of_none_is_the_leader_and_fewer_than_a_maj
 }
 
 #[test]
-fn kl_6_the_start_of_an_epoch_writes_voters_if_the_log_lacks_them() {
-    let mut runner = TestRunner::new(cases(CASES));
-    let offset = prop::option::of(-1..3_i64);
-    let input = (voter_keys(), offset, any::<bool>(), any::<bool>());
-    let result = runner.run(&input, |(keys, voters_offset, is_level_1, is_outdated)| {
-        let listed = node(on_disk(LEADER, 1));
-        let voters: VoterSet = keys.into_iter().map(node).chain([listed.clone()]).collect();
-        let newer = SupportedVersions::new(0, 2).unwrap();
-        let supported_versions = if is_outdated { newer } else { listed.supported_versions };
-        let local = VoterNode { supported_versions, ..listed };
-        let kraft_version = if is_level_1 { KRaftVersion::V1 } else { KRaftVersion::V0 };
-        let election = Election {
-            local: local.clone(),
-            epoch: EPOCH,
-            epoch_start_offset: START,
-            voters: voters.clone(),
-            voters_offset,
-            kraft_version,
-            granting_voters: vec![LEADER],
-            fetch_timeout_ms: FETCH_TIMEOUT_MS,
-        };
-        let leader = Leader::new(election, Monotonic::from_millis(0)).unwrap();
-        let start = leader.epoch_start();
-        if is_level_1 && voters_offset.is_none() {
-            prop_assert!(start.is_err());
-            return Ok(());
-        }
-        let start = start.unwrap();
-        prop_assert_eq!(start.voter_ids, voters.ids().collect::<Vec<_>>());
-        let is_written = is_level_1 && (voters_offset == Some(-1) || is_outdated);
-        prop_assert_eq!(start.voters.is_some(), is_written);
-        if let Some((level, written)) = start.voters {
-            prop_assert_eq!(level, kraft_version);
-            prop_assert_eq!(written.get(LEADER), Some(&local));
-            prop_assert!(written.keys().eq(voters.keys()));
-        }
-        Ok(())
-    });
-    result.unwrap();
-}
-
-#[test]
-fn kl_7_successors_are_the_other_voters_by_how_far_they_fetched() {
+fn kl_6_successors_are_the_other_voters_by_how_far_they_fetched() {
     after_each_step(|_| {
         |run, _| {
             let successors = run.leader.preferred_successors();

@@ -1,10 +1,10 @@
 //! A leader with its log, which carries out the effects of voter changes.
 
 use kafka_coordination::kraft::{
-    Acknowledge, AddVoter, ChangeConfig, ChangeEffect, ChangeError, Connection, CurrentLeader,
-    Election, Endpoint, Endpoints, KRaftVersion, Leader, ListenerName, LogVoters, PendingChange,
-    ProbeId, ProbeOutcome, RemoveVoter, ReplicaKey, RequestId, SupportedVersions, UpdateVoter,
-    VoterChanges, VoterHistory, VoterNode, VoterSet,
+    Acknowledge, AddVoter, ChangeConfig, ChangeEffect, ChangeError, Connection, ControlLog,
+    ControlRecord, CurrentLeader, Election, Endpoint, Endpoints, KRaftVersion, Leader,
+    ListenerName, LogVoters, PendingChange, ProbeId, ProbeOutcome, RemoveVoter, ReplicaKey,
+    RequestId, SupportedVersions, UpdateVoter, VoterChanges, VoterNode, VoterSet,
 };
 use kafka_coordination::{ErrorCode, Monotonic};
 use std::collections::BTreeMap;
@@ -65,14 +65,7 @@ pub(crate) struct Probe {
 #[derive(Clone, Debug)]
 pub(crate) struct Queued {
     pub(crate) base_offset: i64,
-    pub(crate) kraft_version: Option<KRaftVersion>,
-    pub(crate) voters: Option<VoterSet>,
-}
-
-impl Queued {
-    fn records(&self) -> i64 {
-        i64::from(self.kraft_version.is_some()) + i64::from(self.voters.is_some())
-    }
+    pub(crate) records: Vec<ControlRecord>,
 }
 
 /// How a request was answered.
@@ -87,8 +80,7 @@ pub(crate) struct Quorum {
     pub(crate) leader: Leader,
     pub(crate) changes: VoterChanges,
     pub(crate) now: Monotonic,
-    pub(crate) history: VoterHistory,
-    pub(crate) kraft_version: KRaftVersion,
+    pub(crate) log: ControlLog,
     /// Where the log ends.
     pub(crate) end: i64,
     /// Where the next record goes that is queued.
@@ -104,59 +96,47 @@ pub(crate) struct Quorum {
 impl Quorum {
     /// A leader at level 1 whose log holds these voters at offset 2, committed; its epoch starts at 3.
     pub(crate) fn new(ids: impl IntoIterator<Item = i32>) -> Self {
-        let mut history = VoterHistory::new(VoterSet::empty());
-        history.add_at(2, voters(ids)).unwrap();
-        Self::elected(voter(LEADER), history, KRaftVersion::V1, 3)
+        Self::elected(voter(LEADER), log(&[(2, voters(ids))]))
     }
 
-    /// A leader at level 0 whose voters are the configured ones; its epoch starts at 3.
+    /// A leader at level 0 whose voters are the configured ones; its epoch starts at 0.
     pub(crate) fn of_static(ids: impl IntoIterator<Item = i32>) -> Self {
-        let history = VoterHistory::new(static_voters(ids));
-        Self::elected(voter(LEADER), history, KRaftVersion::V0, 3)
+        let mut log = ControlLog::new(static_voters(ids));
+        log.next_read(None, 0, 0);
+        Self::elected(voter(LEADER), log)
     }
 
     /// A leader that is elected with this log, and has written the start of its epoch.
-    pub(crate) fn elected(
-        local: VoterNode,
-        history: VoterHistory,
-        kraft_version: KRaftVersion,
-        epoch_start_offset: i64,
-    ) -> Self {
+    pub(crate) fn elected(local: VoterNode, log: ControlLog) -> Self {
         let now = Monotonic::from_millis(1_000_000);
         let election = Election {
             local,
             epoch: EPOCH,
-            epoch_start_offset,
-            voters: history.last_value().clone(),
-            voters_offset: history.last_offset(),
-            kraft_version,
-            granting_voters: history.last_value().ids().collect(),
+            epoch_start_offset: log.next_offset(),
+            voters: log.voters().clone(),
+            kraft_version: log.kraft_version(),
+            granting_voters: log.voters().ids().collect(),
             fetch_timeout_ms: FETCH_TIMEOUT_MS,
         };
         let leader = Leader::new(election, now).unwrap();
+        let granting = leader.granting_voters().to_vec();
+        let start = log.epoch_start(leader.local(), granting).unwrap();
         let config =
             ChangeConfig::new(CLUSTER, listener()).with_request_timeout_ms(REQUEST_TIMEOUT_MS);
         let mut quorum = Self {
             changes: VoterChanges::new(config),
             now,
-            history,
-            kraft_version,
-            end: epoch_start_offset,
-            next_offset: epoch_start_offset,
+            end: log.next_offset(),
+            next_offset: log.next_offset(),
             queued: Vec::new(),
             probes: Vec::new(),
             holds_back: false,
             answers: BTreeMap::new(),
             requests: 0,
+            log,
             leader,
         };
-        let start = quorum.leader.epoch_start().unwrap();
-        let (kraft_version, voters) = start.voters.unzip();
-        quorum.next_offset += 1;
-        quorum.end += 1;
-        if voters.is_some() {
-            quorum.queue(kraft_version, voters);
-        }
+        quorum.queue(start);
         quorum.append();
         quorum
     }
@@ -196,7 +176,7 @@ impl Quorum {
 
     pub(crate) fn add(&mut self, add: &AddVoter<'_>) -> RequestId {
         let request = self.new_request();
-        let log = log(&self.history, self.kraft_version);
+        let log = LogVoters::from(&self.log);
         self.changes.add_voter(request, add, &self.leader, log, self.now);
         self.run();
         request
@@ -208,7 +188,7 @@ impl Quorum {
 
     pub(crate) fn remove(&mut self, remove: &RemoveVoter<'_>) -> RequestId {
         let request = self.new_request();
-        let log = log(&self.history, self.kraft_version);
+        let log = LogVoters::from(&self.log);
         self.changes.remove_voter(request, remove, &self.leader, log, self.now);
         self.run();
         request
@@ -220,7 +200,7 @@ impl Quorum {
 
     pub(crate) fn update(&mut self, update: &UpdateVoter<'_>) -> RequestId {
         let request = self.new_request();
-        let log = log(&self.history, self.kraft_version);
+        let log = LogVoters::from(&self.log);
         self.changes.update_voter(request, update, &self.leader, log, self.now);
         self.run();
         request
@@ -233,7 +213,7 @@ impl Quorum {
     }
 
     pub(crate) fn probed_late(&mut self, id: ProbeId, outcome: ProbeOutcome) -> Connection {
-        let log = log(&self.history, self.kraft_version);
+        let log = LogVoters::from(&self.log);
         let connection = self.changes.probed(id, outcome, &mut self.leader, log, self.now);
         self.run();
         connection
@@ -268,8 +248,8 @@ impl Quorum {
                 ChangeEffect::Probe { id, voter_id, endpoint } => {
                     self.probes.push(Probe { id, voter_id, endpoint });
                 }
-                ChangeEffect::Append { id, kraft_version, voters } => {
-                    self.queue(kraft_version, voters);
+                ChangeEffect::Append { id, records } => {
+                    self.queue(records);
                     self.changes.appended(id, self.next_offset - 1, &self.leader);
                 }
                 ChangeEffect::Answer { request, result, leader } => {
@@ -281,20 +261,16 @@ impl Quorum {
         }
     }
 
-    fn queue(&mut self, kraft_version: Option<KRaftVersion>, voters: Option<VoterSet>) {
-        let queued = Queued { base_offset: self.next_offset, kraft_version, voters };
-        self.next_offset += queued.records();
+    fn queue(&mut self, records: Vec<ControlRecord>) {
+        let queued = Queued { base_offset: self.next_offset, records };
+        self.next_offset += i64::try_from(queued.records.len()).unwrap();
         self.queued.push(queued);
     }
 
     /// Appends what is queued, and flushes it.
     pub(crate) fn append(&mut self) {
         for queued in std::mem::take(&mut self.queued) {
-            self.end = queued.base_offset + queued.records();
-            self.kraft_version = queued.kraft_version.unwrap_or(self.kraft_version);
-            if let Some(voters) = queued.voters {
-                self.history.add_at(self.end - 1, voters).unwrap();
-            }
+            self.log.on_control_batch(queued.base_offset, &queued.records).unwrap();
         }
         self.appended();
     }
@@ -302,13 +278,14 @@ impl Quorum {
     /// Appends a record of data, and flushes it.
     pub(crate) fn append_data(&mut self) {
         assert!(self.queued.is_empty());
-        self.end += 1;
+        self.log.on_data(self.end, self.end).unwrap();
         self.next_offset += 1;
         self.appended();
     }
 
     fn appended(&mut self) {
-        let appended = self.leader.appended(self.end, self.history.last_value()).unwrap();
+        self.end = self.log.next_offset();
+        let appended = self.leader.appended(self.end, self.log.voters()).unwrap();
         let flushed = self.leader.flushed(self.end).unwrap();
         if appended.or(flushed).is_some() {
             self.on_high_watermark();
@@ -316,7 +293,7 @@ impl Quorum {
     }
 
     fn on_high_watermark(&mut self) {
-        let log = log(&self.history, self.kraft_version);
+        let log = LogVoters::from(&self.log);
         self.changes.high_watermark_moved(&mut self.leader, log);
         self.carry_out();
     }
@@ -333,7 +310,7 @@ impl Quorum {
 
     /// The ids of the last voters in the log.
     pub(crate) fn voter_ids(&self) -> Vec<i32> {
-        self.history.last_value().ids().collect()
+        self.log.voters().ids().collect()
     }
 
     pub(crate) fn is_pending(&self) -> bool {
@@ -346,8 +323,22 @@ impl Quorum {
     }
 }
 
-fn log(history: &VoterHistory, kraft_version: KRaftVersion) -> LogVoters<'_> {
-    LogVoters { voters: history.last_value(), offset: history.last_offset(), kraft_version }
+/// What a log says that holds the level 1 at offset 0 and voters at these offsets, the last one at its
+/// end; offset -1 is the bootstrap checkpoint.
+pub(crate) fn log(sets: &[(i64, VoterSet)]) -> ControlLog {
+    let mut log = ControlLog::new(VoterSet::empty());
+    let level = ControlRecord::KRaftVersion(KRaftVersion::V1);
+    if let [(-1, set)] = sets {
+        log.load_snapshot(0, [level, ControlRecord::Voters(set.clone())]).unwrap();
+        return log;
+    }
+    log.next_read(None, 0, 0);
+    log.on_control_batch(0, &[level]).unwrap();
+    for (offset, set) in sets {
+        log.on_data(log.next_offset(), offset - 1).unwrap();
+        log.on_control_batch(*offset, &[ControlRecord::Voters(set.clone())]).unwrap();
+    }
+    log
 }
 
 /// A request to add a replica at its usual endpoint, answered when it is committed.

@@ -1,6 +1,7 @@
 //! Which voters come next: the checks on a change, as functions of plain values.
 
 use super::error::ChangeError;
+use crate::kraft::control_log::ControlLog;
 use crate::kraft::voters::{
     Endpoint, Endpoints, KRaftVersion, ListenerName, ReplicaKey, SupportedVersions,
     VoterChangeError, VoterNode, VoterSet,
@@ -59,6 +60,16 @@ impl Situation<'_> {
         }
         self.log.committed(high_watermark)?;
         Ok(())
+    }
+}
+
+impl<'a> From<&'a ControlLog> for LogVoters<'a> {
+    fn from(log: &'a ControlLog) -> Self {
+        Self {
+            voters: log.voters(),
+            offset: log.voters_offset(),
+            kraft_version: log.kraft_version(),
+        }
     }
 }
 

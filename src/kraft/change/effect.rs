@@ -1,9 +1,12 @@
 //! What the host does for changes of voters.
 
+use alloc::vec::Vec;
+
 use super::error::ChangeError;
 use super::request::RequestId;
 use crate::error_code::ErrorCode;
-use crate::kraft::voters::{Endpoint, KRaftVersion, SupportedVersions, VoterSet};
+use crate::kraft::records::ControlRecord;
+use crate::kraft::voters::{Endpoint, SupportedVersions};
 
 /// The name of a question to a voter, for its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,16 +30,15 @@ pub enum ChangeEffect {
         /// Where.
         endpoint: Endpoint,
     },
-    /// Queue one control batch for the log, behind what is queued, and hand the offset of its voters
-    /// record (of its only record, if it has none) to [`VoterChanges::appended`](super::VoterChanges::appended).
-    /// A host that cannot steps down.
+    /// Queue one control batch of these records for the log, behind what is queued, and hand the offset
+    /// of the last one to [`VoterChanges::appended`](super::VoterChanges::appended). A host that cannot
+    /// steps down.
     Append {
         /// The append's name.
         id: AppendId,
-        /// The first record, if there is one: the new level.
-        kraft_version: Option<KRaftVersion>,
-        /// The next one, if there is one: the new voters.
-        voters: Option<VoterSet>,
+        /// The new voters; of an upgrade of `kraft.version` the level, and then the voters if they
+        /// change.
+        records: Vec<ControlRecord>,
     },
     /// Answer a request.
     Answer {

@@ -10,6 +10,7 @@ use super::error::ChangeError;
 use super::pending::{Pending, Probed, Stage};
 use super::request::{Acknowledge, RequestId};
 use crate::kraft::epoch::Leader;
+use crate::kraft::records::ControlRecord;
 use crate::kraft::timer::Timer;
 use crate::kraft::voters::{Endpoint, KRaftVersion, ListenerName, VoterSet};
 use crate::time::Monotonic;
@@ -193,7 +194,9 @@ impl VoterChanges {
         if voters.is_some() {
             self.written = Written::Asked(id);
         }
-        self.effects.push_back(ChangeEffect::Append { id, kraft_version, voters });
+        let level = kraft_version.map(ControlRecord::KRaftVersion);
+        let records = level.into_iter().chain(voters.map(ControlRecord::Voters)).collect();
+        self.effects.push_back(ChangeEffect::Append { id, records });
     }
 
     /// The change under way is over.

@@ -220,7 +220,7 @@ fn a_leader_that_steps_down_answers_and_the_set_is_as_the_log_has_it() {
     quorum.step_down();
     assert_eq!(quorum.code(request), Some(ErrorCode::NotLeaderOrFollower));
     assert_eq!(quorum.voter_ids(), [1, 2]);
-    assert_eq!(quorum.kraft_version, KRaftVersion::V1);
+    assert_eq!(quorum.log.kraft_version(), KRaftVersion::V1);
     // Stepping down twice answers nothing twice.
     quorum.step_down();
 

@@ -27,8 +27,8 @@ fn an_updated_voter_is_asked_at_its_new_endpoint_and_answered_before_the_commit(
 
     assert_eq!(quorum.probed(SUPPORTED), Connection::Free);
     assert_eq!(quorum.code(request), Some(ErrorCode::None));
-    assert_eq!(quorum.history.last_value().endpoints(2), moved());
-    assert!(quorum.history.last_offset() >= quorum.leader.high_watermark());
+    assert_eq!(quorum.log.voters().endpoints(2), moved());
+    assert!(quorum.log.voters_offset() >= quorum.leader.high_watermark());
     assert!(quorum.is_pending());
     let leader = quorum.answer(request).leader.clone().unwrap();
     assert_eq!(leader.endpoint, voter(LEADER).endpoints.get(&listener()).cloned());
@@ -39,7 +39,7 @@ fn an_updated_voter_is_asked_at_its_new_endpoint_and_answered_before_the_commit(
     let next = quorum.update(&update_voter(key(2)));
     let _ = quorum.probed(SUPPORTED);
     assert_eq!(quorum.code(next), Some(ErrorCode::None));
-    assert_eq!(quorum.history.last_value().endpoints(2), voter(2).endpoints);
+    assert_eq!(quorum.log.voters().endpoints(2), voter(2).endpoints);
 }
 
 #[test]
@@ -89,12 +89,12 @@ fn a_voter_that_is_not_what_it_says_is_not_updated() {
     ];
     for (outcome, code, connection) in cases {
         let mut quorum = Quorum::fenced([1, 2, 3]);
-        let before = quorum.history.clone();
+        let before = quorum.log.clone();
         let request = quorum.update(&update_voter(key(2)));
         assert_eq!(quorum.probed(outcome), connection, "{outcome:?}");
         assert_eq!(quorum.code(request), Some(code), "{outcome:?}");
         assert!(quorum.answer(request).leader.is_some());
-        assert_eq!(quorum.history, before);
+        assert_eq!(quorum.log, before);
         assert!(!quorum.is_pending());
     }
 }
@@ -111,12 +111,12 @@ fn a_voter_that_does_not_support_the_level_is_not_updated() {
 #[test]
 fn an_endpoint_that_does_not_answer_is_not_written() {
     let mut quorum = Quorum::fenced([1, 2, 3]);
-    let before = quorum.history.clone();
+    let before = quorum.log.clone();
     let request = quorum.update(&UpdateVoter { endpoints: moved(), ..update_voter(key(2)) });
     quorum.advance(i64::from(REQUEST_TIMEOUT_MS));
     assert_eq!(quorum.code(request), Some(ErrorCode::RequestTimedOut));
     assert_eq!(quorum.probed(SUPPORTED), Connection::Free);
-    assert_eq!(quorum.history, before);
+    assert_eq!(quorum.log, before);
 }
 
 #[test]

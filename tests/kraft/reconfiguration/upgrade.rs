@@ -3,8 +3,8 @@
 use crate::quorum::{EPOCH, Quorum, SUPPORTED, key, on_disk, update_voter, voter, voters};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    ChangeError, KRaftVersion, ProbeOutcome, SupportedVersions, UpdateVoter, UpgradeError,
-    UpgradeMode,
+    ChangeError, ControlRecord, KRaftVersion, LogVoters, ProbeOutcome, SupportedVersions,
+    UpdateVoter, UpgradeError, UpgradeMode,
 };
 
 impl Quorum {
@@ -18,12 +18,7 @@ impl Quorum {
         level: KRaftVersion,
         mode: UpgradeMode,
     ) -> Result<bool, UpgradeError> {
-        let history = self.history.clone();
-        let log = kafka_coordination::kraft::LogVoters {
-            voters: history.last_value(),
-            offset: history.last_offset(),
-            kraft_version: self.kraft_version,
-        };
+        let log = LogVoters::from(&self.log);
         let upgraded = self.changes.upgrade_version(epoch, level, mode, &mut self.leader, log);
         self.carry_out();
         upgraded
@@ -55,8 +50,8 @@ fn voters_are_collected_and_then_written_with_the_level() {
     assert_eq!(quorum.upgrade(EPOCH, UpgradeMode::Apply), Ok(true));
     assert_eq!(quorum.leader.requested_version(), Some(KRaftVersion::V1));
     assert_eq!(quorum.queued.len(), 1);
-    assert_eq!(quorum.queued[0].kraft_version, Some(KRaftVersion::V1));
-    assert_eq!(quorum.queued[0].voters, Some(voters([1, 2, 3])));
+    let level = ControlRecord::KRaftVersion(KRaftVersion::V1);
+    assert_eq!(quorum.queued[0].records, [level, ControlRecord::Voters(voters([1, 2, 3]))]);
 
     // Until the batch is in the log.
     assert_eq!(quorum.upgrade(EPOCH, UpgradeMode::Apply), Ok(false));
@@ -72,7 +67,7 @@ fn voters_are_collected_and_then_written_with_the_level() {
     // In force, and then committed.
     quorum.queued = pending;
     quorum.append();
-    assert_eq!(quorum.kraft_version, KRaftVersion::V1);
+    assert_eq!(quorum.log.kraft_version(), KRaftVersion::V1);
     assert_eq!(*quorum.leader.voters(), voters([1, 2, 3]));
     let request = quorum.remove_key(key(3));
     assert_eq!(quorum.code(request), Some(ErrorCode::RequestTimedOut));
@@ -121,7 +116,7 @@ fn an_update_whose_voter_answers_after_the_upgrade_is_refused() {
     assert_eq!(quorum.code(request), Some(ErrorCode::RequestTimedOut));
     quorum.queued = queued;
     quorum.append();
-    assert!(quorum.history.last_value().is_voter(&key(2)));
+    assert!(quorum.log.voters().is_voter(&key(2)));
 }
 
 #[test]
@@ -138,7 +133,7 @@ fn an_upgrade_is_meant_for_one_epoch() {
 fn what_is_collected_is_lost_with_the_epoch() {
     let mut quorum = Quorum::static_fenced([1, 2]);
     quorum.collect(2);
-    let next = Quorum::elected(voter(1), quorum.history.clone(), KRaftVersion::V0, quorum.end);
+    let next = Quorum::elected(voter(1), quorum.log.clone());
     let collected = next.leader.volatile_voters().unwrap();
     assert_eq!(collected.get(2).unwrap().key.directory_id, None);
 }

@@ -21,12 +21,6 @@ pub enum LeaderError {
         /// The replica.
         key: ReplicaKey,
     },
-    /// From level 1 of `kraft.version` on, the voters come from a checkpoint or the log.
-    #[error("kraft.version is {level}, and neither log nor snapshot holds voters")]
-    NoVotersInLog {
-        /// The level.
-        level: i16,
-    },
     /// The leader's own log does not get shorter.
     #[error("the leader's log goes back from {from} to {to}")]
     EndOffsetWentBack {

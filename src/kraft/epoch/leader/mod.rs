@@ -1,7 +1,6 @@
 //! What the leader of an epoch keeps of its replicas.
 
 mod describe;
-mod epoch_start;
 mod error;
 mod high_watermark;
 mod observers;
@@ -14,7 +13,6 @@ mod upgrade;
 use alloc::vec::Vec;
 
 pub use describe::{DescribeVersion, NodeDescription, QuorumDescription, ReplicaDescription};
-pub use epoch_start::EpochStart;
 pub use error::LeaderError;
 pub use high_watermark::majority_end_offset;
 pub use observers::{OBSERVER_SESSION_MS, OBSERVERS_MAX};
@@ -44,9 +42,6 @@ pub struct Election {
     pub epoch_start_offset: i64,
     /// The last voters in its log, or the static ones.
     pub voters: VoterSet,
-    /// Where they are: -1 is the bootstrap checkpoint; `None`: the static ones, which are not in the
-    /// log.
-    pub voters_offset: Option<i64>,
     /// The last level of `kraft.version` in its log.
     pub kraft_version: KRaftVersion,
     /// The ids of who voted for it.
@@ -83,7 +78,6 @@ pub struct Election {
 ///         epoch: 5,
 ///         epoch_start_offset: 10,
 ///         voters: voters.clone(),
-///         voters_offset: Some(2),
 ///         kraft_version: KRaftVersion::V1,
 ///         granting_voters: vec![1, 2],
 ///         fetch_timeout_ms: 2_000,
@@ -106,9 +100,6 @@ pub struct Leader {
     epoch: i32,
     epoch_start_offset: i64,
     granting_voters: Vec<i32>,
-    voters_at_start: VoterSet,
-    voters_offset_at_start: Option<i64>,
-    kraft_version_at_start: KRaftVersion,
     replicas: Replicas,
     /// How much of the leader's own log counts for commits.
     flushed: Option<i64>,
@@ -139,9 +130,6 @@ impl Leader {
             epoch_start_offset: election.epoch_start_offset,
             granting_voters: election.granting_voters,
             upgrade: Upgrade::new(election.kraft_version, &voters, &local),
-            voters_at_start: voters.clone(),
-            voters_offset_at_start: election.voters_offset,
-            kraft_version_at_start: election.kraft_version,
             replicas: Replicas::new(voters, local.key, now),
             flushed: None,
             high_watermark: HighWatermark::new(election.epoch_start_offset),
