@@ -20,28 +20,43 @@ impl<'a> Reader<'a> {
         self.rest
     }
 
+    #[inline]
     pub(super) fn int16(&mut self, field: &'static str) -> Result<i16, RecordError> {
         self.array(field).map(i16::from_be_bytes)
     }
 
+    #[inline]
     pub(super) fn uint16(&mut self, field: &'static str) -> Result<u16, RecordError> {
         self.array(field).map(u16::from_be_bytes)
     }
 
+    #[inline]
     pub(super) fn int32(&mut self, field: &'static str) -> Result<i32, RecordError> {
         self.array(field).map(i32::from_be_bytes)
     }
 
+    #[inline]
     pub(super) fn int64(&mut self, field: &'static str) -> Result<i64, RecordError> {
         self.array(field).map(i64::from_be_bytes)
     }
 
+    #[inline]
     pub(super) fn uuid(&mut self, field: &'static str) -> Result<u128, RecordError> {
         self.array(field).map(u128::from_be_bytes)
     }
 
     /// A number in groups of seven bits, the lowest first.
+    #[inline]
     pub(super) fn varint(&mut self, field: &'static str) -> Result<u32, RecordError> {
+        // Nearly always it is one byte.
+        if let [byte @ 0..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(u32::from(*byte));
+        }
+        self.long_varint(field)
+    }
+
+    fn long_varint(&mut self, field: &'static str) -> Result<u32, RecordError> {
         let mut value = 0;
         for shift in [0, 7, 14, 21, 28] {
             let [byte] = self.array(field)?;
@@ -62,6 +77,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The number of elements of a list, each of which takes at least `least` bytes.
+    #[inline]
     pub(super) fn count(
         &mut self,
         field: &'static str,
@@ -77,6 +93,7 @@ impl<'a> Reader<'a> {
         })
     }
 
+    #[inline]
     pub(super) fn string(&mut self, field: &'static str) -> Result<&'a str, RecordError> {
         let length = self.varint(field)?.checked_sub(1).ok_or(RecordError::Null { field })?;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
@@ -87,6 +104,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over tagged fields: this crate knows none.
+    #[inline]
     pub(super) fn tagged_fields(&mut self) -> Result<(), RecordError> {
         for _ in 0..self.varint("tagged fields")? {
             self.varint("tag")?;
@@ -96,6 +114,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn bytes(
         &mut self,
         field: &'static str,
@@ -108,6 +127,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], RecordError> {
         let remaining = self.rest.len();
         let truncated = RecordError::Truncated { field, needed: N, remaining };
