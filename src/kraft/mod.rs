@@ -1,4 +1,4 @@
-//! The metadata quorum (KIP-595, KIP-853): who votes in it.
+//! The metadata quorum (KIP-595, KIP-853): who votes in it, who leads it, and how its voters change.
 
 mod change;
 mod control_log;
@@ -22,7 +22,11 @@ pub use epoch::{
     OBSERVER_SESSION_MS, OBSERVERS_MAX, QuorumDescription, ReplicaDescription, ReplicaState,
     Upgrade, end_quorum_backoff_ms, majority_end_offset,
 };
-pub use format::{DynamicVoter, DynamicVoters, ParseVoterError, ParseVotersError};
+pub use format::{
+    Address, AddressError, BootstrapServers, DirectoryKind, DynamicVoter, DynamicVoters,
+    FormatError, FormatPlan, FormatRequest, Formatted, InitialQuorum, LogDirectory, NewDirectory,
+    NodeConfig, NodeConfigError, ParseVoterError, ParseVotersError, ProcessRoles, StaticVoters,
+};
 pub use offset_and_epoch::OffsetAndEpoch;
 #[cfg(feature = "std")]
 pub use records::{

@@ -11,8 +11,14 @@
 )]
 
 mod change_invariants;
+mod format;
+mod history;
 mod leader;
 mod leader_invariants;
 mod quorum;
 mod reconfiguration;
+#[cfg(feature = "std")]
+mod records;
 mod settings;
+mod voter_invariants;
+mod voters;

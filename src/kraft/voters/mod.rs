@@ -7,7 +7,9 @@ mod listener;
 mod log_history;
 mod replica_key;
 mod version;
+mod voter_change_error;
 mod voter_history;
+mod voter_node;
 mod voter_set;
 
 pub use directory_id::{DirectoryId, ParseDirectoryIdError};
@@ -17,5 +19,7 @@ pub use listener::{BlankListenerName, ListenerName};
 pub use log_history::{HistoryError, LogHistory};
 pub use replica_key::ReplicaKey;
 pub use version::{InvalidVersionRange, KRaftVersion, SupportedVersions, UnknownKRaftVersion};
+pub use voter_change_error::VoterChangeError;
 pub use voter_history::VoterHistory;
-pub use voter_set::{VoterChangeError, VoterNode, VoterSet};
+pub use voter_node::VoterNode;
+pub use voter_set::VoterSet;
