@@ -3,6 +3,7 @@
 //! The counter counts what the measuring thread allocates, so that tests may run side by side.
 
 mod fetcher;
+mod kraft;
 mod producer;
 
 /// How many allocations `work` makes.

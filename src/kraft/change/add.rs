@@ -6,7 +6,7 @@ use super::error::ChangeError;
 use super::pending::Probed;
 use super::request::{AddVoter, RequestId};
 use super::voter_changes::VoterChanges;
-use crate::kraft::epoch::Leader;
+use crate::kraft::epoch::{Leader, ReplicaState};
 use crate::kraft::voters::{Endpoint, ReplicaKey};
 use crate::time::Monotonic;
 
@@ -48,7 +48,7 @@ impl VoterChanges {
 
     /// Whether a new voter has caught up with the leader.
     pub(super) fn progress(&self, voter: &ReplicaKey, leader: &Leader, now: Monotonic) -> Progress {
-        let end = |replica| leader.replica(replica).and_then(|state| state.end_offset());
+        let end = |replica| leader.replica(replica).and_then(ReplicaState::end_offset);
         let lag = match (end(voter), leader.end_offset()) {
             (Some(end), Some(leader_end)) => leader_end.saturating_sub(end),
             _ => 0,

@@ -76,28 +76,31 @@ pub fn admit_update(
     receiver: &Receiver<'_>,
 ) -> Result<SupportedVersions, ChangeError> {
     check_cluster(request.cluster_id, receiver)?;
-    let (epoch, received) = (receiver.epoch, request.leader_epoch);
-    if received < epoch {
-        return Err(ChangeError::StaleEpoch { epoch, received });
-    }
-    if received > epoch {
-        return Err(ChangeError::FutureEpoch { epoch, received });
-    }
+    check_epoch(request.leader_epoch, receiver.epoch)?;
     check_leads(receiver)?;
     check_key(request.voter)?;
     let (min, max) = (request.min_version, request.max_version);
     SupportedVersions::new(min, max).map_err(|_| ChangeError::InvalidVersions { min, max })
 }
 
-fn check_cluster(received: Option<&str>, receiver: &Receiver<'_>) -> Result<(), ChangeError> {
-    let expected = receiver.cluster_id;
-    match received {
-        Some(received) if received != expected => Err(ChangeError::InconsistentClusterId {
-            expected: expected.into(),
-            received: received.into(),
+fn check_cluster(named: Option<&str>, receiver: &Receiver<'_>) -> Result<(), ChangeError> {
+    match named {
+        Some(named) if named != receiver.cluster_id => Err(ChangeError::InconsistentClusterId {
+            expected: receiver.cluster_id.into(),
+            received: named.into(),
         }),
         _ => Ok(()),
     }
+}
+
+const fn check_epoch(received: i32, epoch: i32) -> Result<(), ChangeError> {
+    if received < epoch {
+        return Err(ChangeError::StaleEpoch { epoch, received });
+    }
+    if received > epoch {
+        return Err(ChangeError::FutureEpoch { epoch, received });
+    }
+    Ok(())
 }
 
 const fn check_leads(receiver: &Receiver<'_>) -> Result<(), ChangeError> {
