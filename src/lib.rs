@@ -9,6 +9,7 @@
 //! | module | decides | Kafka's classes |
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
+//! | [`kraft`] | who votes in the metadata quorum, and how that changes along its log | `VoterSet`, `VoterSetHistory`, `Endpoints` |
 //! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
 //! | [`group`] | the hash of what a group consumes, and when a change of the cluster must rebalance it | `GroupMetadataManager`, `ModernGroup`, `Utils.computeTopicHash` |
 //! | [`group_record`] | nothing: it reads and writes the metadata records of groups | `ConsumerGroupMetadataValue`, … |
@@ -54,6 +55,7 @@ extern crate std;
 pub mod fetch;
 pub mod group;
 pub mod group_record;
+pub mod kraft;
 pub mod metadata;
 pub mod producer;
 pub mod topology;
@@ -62,6 +64,7 @@ pub mod topology;
 pub mod wire;
 
 mod error_code;
+mod id_text;
 mod random;
 mod time;
 mod topic;

@@ -9,8 +9,7 @@ use core::str::FromStr;
 use thiserror::Error;
 use uuid::Uuid;
 
-/// The alphabet of URL-safe base64 (RFC 4648, section 5).
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+use crate::id_text;
 
 /// A topic's unique id (KIP-516): two topics of one cluster never share it, even if one was deleted before the other
 /// was created under the same name.
@@ -33,7 +32,7 @@ impl TopicId {
     pub const ZERO: Self = Self(Uuid::nil());
 
     /// How many characters the id has as text.
-    pub const TEXT_LEN: usize = 22;
+    pub const TEXT_LEN: usize = id_text::LEN;
 
     /// The id with these 128 bits, most significant half first.
     pub const fn from_u128(bits: u128) -> Self {
@@ -76,25 +75,7 @@ impl From<TopicId> for Uuid {
 /// Writes Kafka's form: [`TEXT_LEN`](Self::TEXT_LEN) characters of URL-safe base64.
 impl fmt::Display for TopicId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 22 characters of 6 bits are 132: the last four bits of the last character are padding.
-        let mut text = [0; Self::TEXT_LEN];
-        let mut bits = self.as_u128();
-        for (place, character) in text.iter_mut().rev().enumerate() {
-            let sextet = if place == 0 {
-                let sextet = (bits & 0b11) << 4;
-                bits >>= 2;
-                sextet
-            } else {
-                let sextet = bits & 0b11_1111;
-                bits >>= 6;
-                sextet
-            };
-            *character = usize::try_from(sextet)
-                .ok()
-                .and_then(|sextet| BASE64.get(sextet))
-                .copied()
-                .unwrap_or_default();
-        }
+        let text = id_text::write(self.as_u128());
         f.pad(core::str::from_utf8(&text).unwrap_or_default())
     }
 }
@@ -133,33 +114,17 @@ impl FromStr for TopicId {
     type Err = ParseTopicIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseTopicIdError> {
-        if text.len() != Self::TEXT_LEN {
-            return Err(ParseTopicIdError::Length { length: text.len() });
+        let characters = text.as_bytes().try_into();
+        let characters =
+            characters.map_err(|_| ParseTopicIdError::Length { length: text.len() })?;
+        let id =
+            id_text::read(characters).map_err(|id_text::WrongCharacter { byte, position }| {
+                ParseTopicIdError::Character { byte, position }
+            })?;
+        if id.beyond != 0 {
+            return Err(ParseTopicIdError::TrailingBits);
         }
-        let mut bits = 0_u128;
-        for (position, byte) in text.bytes().enumerate() {
-            let sextet = sextet(byte).ok_or(ParseTopicIdError::Character { byte, position })?;
-            if position + 1 < Self::TEXT_LEN {
-                bits = bits << 6 | u128::from(sextet);
-            } else if sextet.trailing_zeros() >= 4 {
-                bits = bits << 2 | u128::from(sextet >> 4);
-            } else {
-                return Err(ParseTopicIdError::TrailingBits);
-            }
-        }
-        Ok(Self::from_u128(bits))
-    }
-}
-
-/// The six bits that a character of URL-safe base64 stands for.
-const fn sextet(character: u8) -> Option<u8> {
-    match character {
-        b'A'..=b'Z' => Some(character - b'A'),
-        b'a'..=b'z' => Some(character - b'a' + 26),
-        b'0'..=b'9' => Some(character - b'0' + 52),
-        b'-' => Some(62),
-        b'_' => Some(63),
-        _ => None,
+        Ok(Self::from_u128(id.bits))
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod fetcher;
 mod group;
+mod kraft;
 mod producer;
 mod topology;
 

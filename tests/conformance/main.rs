@@ -20,10 +20,16 @@ mod fields;
 mod group_metadata;
 mod group_shard;
 mod image;
+mod kraft_control_log;
+mod kraft_leader;
+mod kraft_records;
+mod kraft_voter_history;
+mod kraft_voter_set;
 mod producer_batches;
 #[cfg(feature = "std")]
 mod producer_snapshot;
 mod producer_state;
+mod quorum;
 mod runner;
 mod snapshot_file;
 #[path = "../support/streams_broker/mod.rs"]
@@ -47,6 +53,11 @@ const SUBJECTS: &[&Subject] = &[
     &fetch_sessions::SUBJECT,
     &group_metadata::SUBJECT,
     #[cfg(feature = "std")]
+    &kraft_control_log::SUBJECT,
+    &kraft_leader::SUBJECT,
+    &kraft_records::SUBJECT,
+    &kraft_voter_history::SUBJECT,
+    &kraft_voter_set::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
     &topology_backoff::SUBJECT,
