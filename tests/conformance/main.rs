@@ -17,6 +17,8 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod kraft_quorum_state;
+mod kraft_values;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
@@ -32,6 +34,7 @@ use std::path::{Path, PathBuf};
 const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
+    &kraft_quorum_state::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
 ];

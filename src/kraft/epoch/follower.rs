@@ -1,0 +1,153 @@
+//! A replica that fetches from its epoch's leader.
+
+use super::timer::Timer;
+use crate::kraft::election::ElectionState;
+use crate::kraft::voters::{Endpoints, ReplicaKey};
+use crate::time::Monotonic;
+use alloc::vec::Vec;
+use thiserror::Error;
+
+/// A follower was told of a high watermark below the one that it knows: committed records do not become uncommitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("high watermark {new:?} is below the known {known}")]
+pub struct HighWatermarkRegression {
+    /// What the follower knows.
+    pub known: i64,
+    /// What it was told; none is below all.
+    pub new: Option<i64>,
+}
+
+/// A replica whose leader is known, and where to find it.
+///
+/// A voter whose fetch time-out expires becomes [`Prospective`](super::Prospective).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follower {
+    pub(in crate::kraft) epoch: i32,
+    pub(in crate::kraft) leader_id: i32,
+    pub(in crate::kraft) leader_endpoints: Endpoints,
+    pub(in crate::kraft) voted_key: Option<ReplicaKey>,
+    pub(in crate::kraft) voters: Vec<i32>,
+    pub(in crate::kraft) high_watermark: Option<i64>,
+    pub(in crate::kraft) has_fetched_from_leader: bool,
+    pub(in crate::kraft) has_updated_leader: bool,
+    pub(in crate::kraft) fetch_timeout_ms: i64,
+    pub(in crate::kraft) fetch_timer: Timer,
+    pub(in crate::kraft) update_voter_timer: Timer,
+}
+
+impl Follower {
+    /// Fetch time-outs between two times at which the follower considers telling the leader what it supports.
+    const UPDATE_VOTER_PERIOD: i64 = 2;
+
+    #[allow(clippy::too_many_arguments, reason = "each is a field, named by the caller's variable")]
+    pub(in crate::kraft) const fn new(
+        epoch: i32,
+        leader_id: i32,
+        leader_endpoints: Endpoints,
+        voted_key: Option<ReplicaKey>,
+        voters: Vec<i32>,
+        high_watermark: Option<i64>,
+        fetch_timeout_ms: i64,
+        now: Monotonic,
+    ) -> Self {
+        Self {
+            epoch,
+            leader_id,
+            leader_endpoints,
+            voted_key,
+            voters,
+            high_watermark,
+            has_fetched_from_leader: false,
+            has_updated_leader: false,
+            fetch_timeout_ms,
+            fetch_timer: Timer::new(fetch_timeout_ms, now),
+            update_voter_timer: Timer::new(
+                fetch_timeout_ms.saturating_mul(Self::UPDATE_VOTER_PERIOD),
+                now,
+            ),
+        }
+    }
+
+    /// The leader's id.
+    pub const fn leader_id(&self) -> i32 {
+        self.leader_id
+    }
+
+    /// Where the leader listens; never empty.
+    pub const fn leader_endpoints(&self) -> &Endpoints {
+        &self.leader_endpoints
+    }
+
+    /// Milliseconds until a voter gives its leader up.
+    pub const fn remaining_fetch_ms(&self, now: Monotonic) -> i64 {
+        self.fetch_timer.remaining_ms(now)
+    }
+
+    /// Whether the leader has answered a fetch since this state was entered.
+    pub const fn has_fetched_from_leader(&self) -> bool {
+        self.has_fetched_from_leader
+    }
+
+    /// Notes that the leader has answered a fetch: its time starts anew, and the follower defends it against
+    /// pre-votes.
+    pub const fn fetch_succeeded(&mut self, now: Monotonic) {
+        self.fetch_timer = Timer::new(self.fetch_timeout_ms, now);
+        self.has_fetched_from_leader = true;
+    }
+
+    /// Sets the time until the leader is given up, as a resigning leader asks for: a fetch it is not.
+    pub const fn override_fetch_timeout(&mut self, timeout_ms: u32, now: Monotonic) {
+        self.fetch_timer = Timer::new(timeout_ms as i64, now);
+    }
+
+    /// Whether it is time to consider telling the leader this voter's endpoints and versions.
+    pub const fn update_voter_due(&self, now: Monotonic) -> bool {
+        self.update_voter_timer.is_expired(now)
+    }
+
+    /// Starts the time to the next such consideration anew.
+    pub const fn restart_update_voter(&mut self, now: Monotonic) {
+        let period = self.fetch_timeout_ms.saturating_mul(Self::UPDATE_VOTER_PERIOD);
+        self.update_voter_timer = Timer::new(period, now);
+    }
+
+    /// Whether this leader knows this voter's endpoints and versions.
+    pub const fn has_updated_leader(&self) -> bool {
+        self.has_updated_leader
+    }
+
+    /// Notes that this leader knows them.
+    pub const fn set_updated_leader(&mut self) {
+        self.has_updated_leader = true;
+    }
+
+    /// Takes over what the leader says is committed. Gives whether that is news.
+    ///
+    /// # Errors
+    ///
+    /// It would go back; nothing changes.
+    pub fn update_high_watermark(
+        &mut self,
+        new: Option<i64>,
+    ) -> Result<bool, HighWatermarkRegression> {
+        match (self.high_watermark, new) {
+            (None, None) => return Ok(false),
+            (Some(known), Some(new)) if known == new => return Ok(false),
+            (Some(known), new) if new.is_none_or(|new| new < known) => {
+                return Err(HighWatermarkRegression { known, new });
+            }
+            _ => {}
+        }
+        self.high_watermark = new;
+        Ok(true)
+    }
+
+    pub(super) fn election(&self) -> ElectionState {
+        ElectionState::new(
+            self.epoch,
+            Some(self.leader_id),
+            self.voted_key,
+            self.voters.iter().copied(),
+        )
+    }
+}
