@@ -3,6 +3,7 @@
 mod election;
 mod epoch;
 mod quorum;
+mod timer;
 mod voters;
 
 pub use voters::{
@@ -15,8 +16,10 @@ pub use voters::{
 pub use election::QuorumStateError;
 pub use election::{ElectionState, NegativeNodeId};
 pub use epoch::{
-    Candidate, EpochState, EpochStateKind, Follower, HighWatermarkRegression, Leader, Prospective,
-    RecordVoteError, Resigned, Unattached, UnknownVoter, Verdict, VoteTally,
+    CAUGHT_UP_WITHIN_MS, Candidate, DescribeVersion, Election, EpochStart, EpochState, EpochStateKind, Follower, HighWatermarkRegression, Leader, LeaderError, NodeDescription,
+    OBSERVER_SESSION_MS, OBSERVERS_MAX, Prospective, QuorumDescription,
+    RecordVoteError, ReplicaDescription, ReplicaState, Resigned, Unattached, UnknownVoter, Upgrade, Verdict, VoteTally,
+    end_quorum_backoff_ms, majority_end_offset,
 };
 pub use quorum::{
     LatestVoters, Persist, QuorumConfig, QuorumState, StaleTransition, StartError, Started,

@@ -7,7 +7,7 @@ use crate::runner::{Outcome, Subject};
 use crate::value::optional_integer;
 use kafka_coordination::kraft::{
     DirectoryId, ElectionState, Endpoints, EpochState, EpochStateKind, KRaftVersion, LatestVoters,
-    Persist, QuorumConfig, QuorumState, ReplicaKey, StartError, SupportedVersions, Transition,
+    Persist, QuorumConfig, QuorumState, ReplicaKey, StartError, Transition,
     TransitionError, Verdict, VoteTally, VoterSet,
 };
 use kafka_coordination::{Monotonic, Random};
@@ -52,8 +52,8 @@ impl Random for Script {
 /// A replica with the file and the log that its host keeps for it.
 struct Replica {
     config: QuorumConfig,
-    versions: SupportedVersions,
     voters: VoterSet,
+    voters_offset: Option<i64>,
     version: KRaftVersion,
     file: Option<String>,
     fails_next_write: bool,
@@ -67,8 +67,8 @@ impl Replica {
         let config = scenario.object("config")?;
         let directory = optional_directory(config.value("local_directory_id")?)?;
         let mut replica = Self {
-            versions: supported_versions(&config)?,
             config: QuorumConfig {
+                supported_versions: supported_versions(&config)?,
                 local_id: optional_integer(config.value("local_id")?)?,
                 local_directory_id: directory.ok_or("no directory id")?,
                 local_endpoints: endpoints(config.list("local_listeners")?)?,
@@ -76,6 +76,7 @@ impl Replica {
                 fetch_timeout_ms: config.integer("fetch_timeout_ms")?,
             },
             voters: voter_set(scenario.list("static_voters")?)?,
+            voters_offset: None,
             version: KRaftVersion::V0,
             file: None,
             fails_next_write: false,
@@ -107,6 +108,7 @@ impl Replica {
         }
         if let Some(voters) = entry.value("voters")?.as_array() {
             self.voters = voter_set(voters)?;
+            self.voters_offset = Some(self.voters_offset.map_or(0, |offset| offset + 1));
         }
         Ok(())
     }
@@ -188,7 +190,7 @@ impl Replica {
     }
 
     fn latest(&self) -> LatestVoters<'_> {
-        LatestVoters { set: &self.voters, version: self.version }
+        LatestVoters { set: &self.voters, offset: self.voters_offset, version: self.version }
     }
 
     fn start(
@@ -325,6 +327,20 @@ impl Replica {
                 follower.restart_update_voter(now);
                 Ok(Value::Null)
             }
+            ("leader_update_local_state", state) => {
+                let end_offset = step.integer("end_offset")?;
+                let EpochState::Leader(leader) = state else { return Ok(Err("ILLEGAL_STATE")) };
+                let moved = leader.appended(end_offset, &self.voters).and_then(|appended| {
+                    Ok(appended.is_some() | leader.flushed(end_offset)?.is_some())
+                });
+                moved.map(Value::from).map_err(|_| "ILLEGAL_ARGUMENT")
+            }
+            ("leader_update_replica_state", state) => {
+                let (key, offset) = (key(step.value("key")?)?, step.integer("fetch_offset")?);
+                let EpochState::Leader(leader) = state else { return Ok(Err("ILLEGAL_STATE")) };
+                let moved = leader.fetched(key, offset, now);
+                moved.map(|moved| moved.is_some().into()).map_err(|_| "ILLEGAL_ARGUMENT")
+            }
             ("resigned_acknowledge", state) => {
                 let id = step.integer("id")?;
                 let EpochState::Resigned(resigned) = state else { return Ok(Err("ILLEGAL_STATE")) };
@@ -374,7 +390,12 @@ impl Replica {
                 fields.insert("has_update_voter_set_period_expired".into(), json!(due));
                 fields.insert("has_updated_leader".into(), json!(state.has_updated_leader()));
             }
-            EpochState::Leader(_) => todo!(),
+            EpochState::Leader(state) => {
+                let voter_ids: Vec<_> = state.voters().ids().collect();
+                fields.insert("epoch_start_offset".into(), json!(state.epoch_start_offset()));
+                fields.insert("granting_voters".into(), json!(state.granting_voters()));
+                fields.insert("voter_ids".into(), json!(voter_ids));
+            }
             EpochState::Resigned(state) => {
                 election(state.remaining_election_ms(now));
                 fields.insert("unacked_voters".into(), json!(state.unacknowledged()));

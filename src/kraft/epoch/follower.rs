@@ -1,8 +1,8 @@
 //! A replica that fetches from its epoch's leader.
 
-use super::timer::Timer;
 use crate::kraft::election::ElectionState;
 use crate::kraft::voters::{Endpoints, ReplicaKey};
+use crate::kraft::timer::Timer;
 use crate::time::Monotonic;
 use alloc::vec::Vec;
 use thiserror::Error;
@@ -40,7 +40,7 @@ impl Follower {
     const UPDATE_VOTER_PERIOD: i64 = 2;
 
     #[allow(clippy::too_many_arguments, reason = "each is a field, named by the caller's variable")]
-    pub(in crate::kraft) const fn new(
+    pub(in crate::kraft) fn new(
         epoch: i32,
         leader_id: i32,
         leader_endpoints: Endpoints,
@@ -79,7 +79,7 @@ impl Follower {
     }
 
     /// Milliseconds until a voter gives its leader up.
-    pub const fn remaining_fetch_ms(&self, now: Monotonic) -> i64 {
+    pub fn remaining_fetch_ms(&self, now: Monotonic) -> i64 {
         self.fetch_timer.remaining_ms(now)
     }
 
@@ -90,25 +90,25 @@ impl Follower {
 
     /// Notes that the leader has answered a fetch: its time starts anew, and the follower defends it against
     /// pre-votes.
-    pub const fn fetch_succeeded(&mut self, now: Monotonic) {
-        self.fetch_timer = Timer::new(self.fetch_timeout_ms, now);
+    pub fn fetch_succeeded(&mut self, now: Monotonic) {
+        self.fetch_timer.reset(self.fetch_timeout_ms, now);
         self.has_fetched_from_leader = true;
     }
 
     /// Sets the time until the leader is given up, as a resigning leader asks for: a fetch it is not.
-    pub const fn override_fetch_timeout(&mut self, timeout_ms: u32, now: Monotonic) {
-        self.fetch_timer = Timer::new(timeout_ms as i64, now);
+    pub fn override_fetch_timeout(&mut self, timeout_ms: u32, now: Monotonic) {
+        self.fetch_timer.reset(i64::from(timeout_ms), now);
     }
 
     /// Whether it is time to consider telling the leader this voter's endpoints and versions.
-    pub const fn update_voter_due(&self, now: Monotonic) -> bool {
-        self.update_voter_timer.is_expired(now)
+    pub fn update_voter_due(&self, now: Monotonic) -> bool {
+        self.update_voter_timer.remaining_ms(now) == 0
     }
 
     /// Starts the time to the next such consideration anew.
-    pub const fn restart_update_voter(&mut self, now: Monotonic) {
+    pub fn restart_update_voter(&mut self, now: Monotonic) {
         let period = self.fetch_timeout_ms.saturating_mul(Self::UPDATE_VOTER_PERIOD);
-        self.update_voter_timer = Timer::new(period, now);
+        self.update_voter_timer.reset(period, now);
     }
 
     /// Whether this leader knows this voter's endpoints and versions.

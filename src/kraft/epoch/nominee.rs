@@ -1,9 +1,9 @@
 //! Replicas that seek votes: first without consequences, then for real.
 
 use super::tally::{UnknownVoter, Verdict, VoteTally};
-use super::timer::Timer;
 use crate::kraft::election::ElectionState;
 use crate::kraft::voters::{Endpoints, ReplicaKey};
+use crate::kraft::timer::Timer;
 use crate::time::Monotonic;
 use thiserror::Error;
 
@@ -48,7 +48,7 @@ impl Prospective {
     }
 
     /// Milliseconds until the election is given up.
-    pub const fn remaining_election_ms(&self, now: Monotonic) -> i64 {
+    pub fn remaining_election_ms(&self, now: Monotonic) -> i64 {
         self.election_timer.remaining_ms(now)
     }
 
@@ -83,7 +83,7 @@ impl Candidate {
     }
 
     /// Milliseconds until the candidacy is given up.
-    pub const fn remaining_election_ms(&self, now: Monotonic) -> i64 {
+    pub fn remaining_election_ms(&self, now: Monotonic) -> i64 {
         self.election_timer.remaining_ms(now)
     }
 

@@ -1,8 +1,8 @@
 //! A leader that has given up its leadership but not yet its epoch.
 
-use super::timer::Timer;
 use crate::kraft::election::ElectionState;
 use crate::kraft::voters::{Endpoints, ReplicaKey};
+use crate::kraft::timer::Timer;
 use crate::time::Monotonic;
 use alloc::vec::Vec;
 
@@ -53,7 +53,7 @@ impl Resigned {
     }
 
     /// Milliseconds until the epoch is left.
-    pub const fn remaining_election_ms(&self, now: Monotonic) -> i64 {
+    pub fn remaining_election_ms(&self, now: Monotonic) -> i64 {
         self.election_timer.remaining_ms(now)
     }
 

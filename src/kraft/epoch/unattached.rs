@@ -1,8 +1,8 @@
 //! A replica that follows nobody and seeks no votes.
 
-use super::timer::Timer;
 use crate::kraft::election::ElectionState;
 use crate::kraft::voters::ReplicaKey;
+use crate::kraft::timer::Timer;
 use crate::time::Monotonic;
 use alloc::vec::Vec;
 
@@ -28,7 +28,7 @@ impl Unattached {
     }
 
     /// Milliseconds until the election time-out expires.
-    pub const fn remaining_election_ms(&self, now: Monotonic) -> i64 {
+    pub fn remaining_election_ms(&self, now: Monotonic) -> i64 {
         self.election_timer.remaining_ms(now)
     }
 

@@ -3,8 +3,9 @@
 use super::{LatestVoters, Persist, QuorumConfig, QuorumState};
 use crate::kraft::election::ElectionState;
 use crate::kraft::epoch::{
-    Candidate, EpochState, Follower, Resigned, Timer, Unattached, VoteTally,
+    Candidate, EpochState, Follower, Resigned, Unattached, VoteTally,
 };
+use crate::kraft::timer::Timer;
 use crate::random::Random;
 use crate::time::Monotonic;
 use alloc::vec::Vec;

@@ -3,9 +3,10 @@
 use super::{LatestVoters, QuorumState};
 use crate::kraft::election::ElectionState;
 use crate::kraft::epoch::{
-    Candidate, EpochState, EpochStateKind, Follower, Prospective, Resigned, Timer, Unattached,
+    Candidate, EpochState, EpochStateKind, Follower, Prospective, Resigned, Unattached,
     VoteTally,
 };
+use crate::kraft::timer::Timer;
 use crate::kraft::voters::{Endpoints, KRaftVersion, ReplicaKey};
 use crate::random::Random;
 use crate::time::Monotonic;
@@ -300,6 +301,37 @@ impl QuorumState {
         Ok(self.durable(EpochState::Candidate(candidate), voters))
     }
 
+    /// To [`Leader`] of the same epoch: the replica's log ends at `epoch_start_offset`, where the epoch's first record
+    /// goes.
+    ///
+    /// # Errors
+    ///
+    /// The replica is no voter, no candidate, or not elected.
+    pub fn to_leader(
+        &self,
+        epoch_start_offset: i64,
+        voters: LatestVoters<'_>,
+        now: Monotonic,
+    ) -> Result<Transition, TransitionError> {
+        self.local_voter(voters)?;
+        let EpochState::Candidate(candidate) = &self.state else { return Err(self.wrong_state()) };
+        if !candidate.tally().is_granted() {
+            return Err(TransitionError::NotElected);
+        }
+        let election = Election {
+            local: self.config.local_node().ok_or(TransitionError::NoNodeId)?,
+            epoch: candidate.epoch,
+            epoch_start_offset,
+            voters: voters.set.clone(),
+            voters_offset: voters.offset,
+            kraft_version: voters.version,
+            granting_voters: candidate.tally().voters(Verdict::Granted).map(|key| key.id).collect(),
+            fetch_timeout_ms: self.config.fetch_timeout_ms,
+        };
+        let leader = Leader::new(election, now).map_err(|_| TransitionError::NotVoter)?;
+        Ok(self.durable(EpochState::Leader(leader), voters))
+    }
+
     /// To [`Follower`] of `leader_id`: in a higher epoch, in the same one if no leader is known or, for a follower, if
     /// the leader turns out to have more endpoints than are known (KAFKA-16927).
     ///
@@ -369,7 +401,7 @@ impl QuorumState {
         let EpochState::Leader(leader) = &self.state else { return Err(self.wrong_state()) };
         Ok(self.in_memory(EpochState::Resigned(Resigned::new(
             self.epoch(),
-            leader.local_id(),
+            leader.id(),
             self.config.local_endpoints.clone(),
             voters.set.ids().collect(),
             preferred_successors,

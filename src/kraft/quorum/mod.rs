@@ -5,7 +5,7 @@ mod transition;
 
 use super::election::ElectionState;
 use super::epoch::EpochState;
-use super::voters::{DirectoryId, Endpoints, KRaftVersion, ReplicaKey, VoterSet};
+use super::voters::{DirectoryId, Endpoints, KRaftVersion, ReplicaKey, SupportedVersions, VoterNode, VoterSet};
 use crate::random::Random;
 use core::num::NonZeroU32;
 pub use start::{StartError, Started};
@@ -20,6 +20,8 @@ pub struct QuorumConfig {
     pub local_directory_id: DirectoryId,
     /// Where the replica listens.
     pub local_endpoints: Endpoints,
+    /// The levels of `kraft.version` that the replica supports.
+    pub supported_versions: SupportedVersions,
     /// Milliseconds after which an election starts or is given up, at least; a random part of up to as much again is
     /// added (`controller.quorum.election.timeout.ms`).
     pub election_timeout_ms: u32,
@@ -34,6 +36,13 @@ impl QuorumConfig {
         self.local_id.map(|id| ReplicaKey::new(id, self.local_directory_id))
     }
 
+    /// The replica as a voter: what it tells others of itself. None if it has no node id.
+    pub fn local_node(&self) -> Option<VoterNode> {
+        let key = self.local_key()?;
+        let endpoints = self.local_endpoints.clone();
+        Some(VoterNode { key, endpoints, supported_versions: self.supported_versions })
+    }
+
     /// A time-out of one to two election time-outs. One draw, none if the time-out is 0.
     fn draw_election_timeout(&self, random: &mut impl Random) -> i64 {
         NonZeroU32::new(self.election_timeout_ms)
@@ -46,6 +55,8 @@ impl QuorumConfig {
 pub struct LatestVoters<'a> {
     /// The latest voter set.
     pub set: &'a VoterSet,
+    /// The offset of its record: -1 in the bootstrap checkpoint, none for the voters of the configuration.
+    pub offset: Option<i64>,
     /// The latest `kraft.version`.
     pub version: KRaftVersion,
 }

@@ -1,19 +1,23 @@
 //! The states that a replica can be in during an epoch, each with what it knows and waits for (KIP-595, KIP-996).
 
 mod follower;
+mod leader;
 mod nominee;
 mod resigned;
 mod tally;
-mod timer;
 mod unattached;
 
 use super::election::ElectionState;
 use super::voters::{Endpoints, ReplicaKey};
 pub use follower::{Follower, HighWatermarkRegression};
+pub use leader::{
+    CAUGHT_UP_WITHIN_MS, DescribeVersion, Election, EpochStart, Leader, LeaderError, NodeDescription,
+    OBSERVER_SESSION_MS, OBSERVERS_MAX, QuorumDescription, ReplicaDescription, ReplicaState, Upgrade,
+    end_quorum_backoff_ms, majority_end_offset,
+};
 pub use nominee::{Candidate, Prospective, RecordVoteError};
 pub use resigned::Resigned;
 pub use tally::{UnknownVoter, Verdict, VoteTally};
-pub(super) use timer::Timer;
 pub use unattached::Unattached;
 
 /// The state of a replica in its epoch.
@@ -84,7 +88,7 @@ impl EpochState {
             Self::Prospective(state) => state.leader_id,
             Self::Candidate(_) => None,
             Self::Follower(state) => Some(state.leader_id),
-            Self::Leader(state) => Some(state.local_id()),
+            Self::Leader(state) => Some(state.id()),
             Self::Resigned(state) => Some(state.local_id),
         }
     }
@@ -95,7 +99,7 @@ impl EpochState {
             Self::Unattached(_) | Self::Candidate(_) => None,
             Self::Prospective(state) => Some(&state.leader_endpoints),
             Self::Follower(state) => Some(&state.leader_endpoints),
-            Self::Leader(state) => Some(state.local_endpoints()),
+            Self::Leader(state) => Some(&state.local().endpoints),
             Self::Resigned(state) => Some(&state.local_endpoints),
         }
     }
@@ -131,7 +135,9 @@ impl EpochState {
             Self::Prospective(state) => state.election(),
             Self::Candidate(state) => state.election(),
             Self::Follower(state) => state.election(),
-            Self::Leader(state) => state.election(),
+            Self::Leader(state) => {
+                ElectionState::new(state.epoch(), Some(state.id()), None, state.voters().ids())
+            }
             Self::Resigned(state) => state.election(),
         }
     }
@@ -177,27 +183,5 @@ impl EpochState {
                 }
             }
         }
-    }
-}
-
-/// STUB
-#[derive(Clone, Debug)]
-pub struct Leader(ElectionState);
-impl Leader {
-    const fn epoch(&self) -> i32 {
-        self.0.epoch()
-    }
-    /// x
-    pub const fn local_id(&self) -> i32 {
-        0
-    }
-    const fn local_endpoints(&self) -> &Endpoints {
-        loop {}
-    }
-    const fn high_watermark(&self) -> Option<i64> {
-        None
-    }
-    fn election(&self) -> ElectionState {
-        self.0.clone()
     }
 }
