@@ -70,8 +70,21 @@ impl Endpoints {
     pub fn from_request<'a>(
         endpoints: impl IntoIterator<Item = (&'a str, &'a str, u16)>,
     ) -> Result<Self, BlankListenerName> {
+        Self::from_request_like(endpoints, None)
+    }
+
+    /// The same; names that stand in `like` as well are shared with it, for voters mostly have the same
+    /// listeners.
+    pub(in crate::kraft) fn from_request_like<'a>(
+        endpoints: impl IntoIterator<Item = (&'a str, &'a str, u16)>,
+        like: Option<&Self>,
+    ) -> Result<Self, BlankListenerName> {
+        let known = |name: &str| {
+            like?.iter().map(|known| &known.listener).find(|known| known.as_str() == name).cloned()
+        };
         let endpoints = endpoints.into_iter().map(|(name, host, port)| {
-            Ok(Endpoint { listener: ListenerName::normalised(name)?, host: host.into(), port })
+            let listener = known(name).map_or_else(|| ListenerName::normalised(name), Ok)?;
+            Ok(Endpoint { listener, host: host.into(), port })
         });
         endpoints.collect()
     }

@@ -1,0 +1,29 @@
+//! Control records and their bytes: equal to Kafka's, both ways.
+
+#[cfg(feature = "std")]
+mod batch;
+mod control_record;
+mod control_type;
+mod error;
+mod messages;
+mod reader;
+#[cfg(feature = "std")]
+mod snapshot;
+mod voters_record;
+mod writer;
+
+#[cfg(feature = "std")]
+pub use batch::{Batch, BatchError, Batches, ControlBatch, encode_control_batch};
+pub use control_record::{ControlMessage, ControlRecord, InvalidControlRecord, LeaderChange};
+pub use control_type::ControlRecordType;
+pub use error::{EncodeError, RecordError};
+pub use messages::{
+    KRaftVersionRecord, LeaderChangeMessage, SnapshotFooterRecord, SnapshotHeaderRecord,
+};
+#[cfg(feature = "std")]
+pub use snapshot::{
+    SnapshotError, SnapshotHeader, SnapshotReader, encode_snapshot_footer, encode_snapshot_header,
+};
+pub use voters_record::{
+    InvalidVoter, RecordEndpoint, RecordEndpoints, RecordVoter, VotersRecord, encode_voters,
+};
