@@ -10,15 +10,42 @@ mod records;
 mod timer;
 mod voters;
 
-pub use change::{Acknowledge, AddVoter, AppendId, ChangeConfig, ChangeEffect, ChangeError, Connection, CurrentLeader, LogVoters, PendingChange, ProbeId, ProbeOutcome, Progress, Receiver, ReceiverRole, RemoveVoter, RequestId, Situation, UpdateVoter, UpdatedVoters, UpgradeDecision, UpgradeError, UpgradeMode, VoterChanges, admit_add, admit_remove, admit_update, check_add, check_update, decide_add, decide_remove, decide_update, decide_upgrade};
+pub use change::{
+    Acknowledge, AddVoter, AppendId, ChangeConfig, ChangeEffect, ChangeError, Connection,
+    CurrentLeader, LogVoters, PendingChange, ProbeId, ProbeOutcome, Progress, Receiver,
+    ReceiverRole, RemoveVoter, RequestId, Situation, UpdateVoter, UpdatedVoters, UpgradeDecision,
+    UpgradeError, UpgradeMode, VoterChanges, admit_add, admit_remove, admit_update, check_add,
+    check_update, decide_add, decide_remove, decide_update, decide_upgrade,
+};
+#[cfg(feature = "std")]
+pub use election::QuorumStateError;
 pub use election::{ElectionState, NegativeNodeId};
-#[cfg(feature = "std")]
-pub use election::{QuorumStateError};
-pub use epoch::{CAUGHT_UP_WITHIN_MS, Candidate, DescribeVersion, Election, EpochStart, EpochState, EpochStateKind, Follower, HighWatermarkRegression, Leader, LeaderError, NodeDescription, OBSERVERS_MAX, OBSERVER_SESSION_MS, Prospective, QuorumDescription, RecordVoteError, ReplicaDescription, ReplicaState, Resigned, Unattached, UnknownVoter, Upgrade, Verdict, VoteTally, end_quorum_backoff_ms, majority_end_offset};
+pub use epoch::{
+    CAUGHT_UP_WITHIN_MS, Candidate, DescribeVersion, Election, EpochStart, EpochState,
+    EpochStateKind, Follower, HighWatermarkRegression, Leader, LeaderError, NodeDescription,
+    OBSERVER_SESSION_MS, OBSERVERS_MAX, Prospective, QuorumDescription, RecordVoteError,
+    ReplicaDescription, ReplicaState, Resigned, Unattached, UnknownVoter, Upgrade, Verdict,
+    VoteTally, end_quorum_backoff_ms, majority_end_offset,
+};
 pub use format::{DynamicVoter, DynamicVoters, ParseVoterError, ParseVotersError};
-pub use offset_and_epoch::{OffsetAndEpoch};
-pub use quorum::{LatestVoters, Persist, QuorumConfig, QuorumState, StaleTransition, StartError, Started, Transition, TransitionError};
-pub use records::{ControlMessage, ControlRecord, ControlRecordType, EncodeError, InvalidControlRecord, InvalidVoter, KRaftVersionRecord, LeaderChange, LeaderChangeMessage, RecordEndpoint, RecordEndpoints, RecordError, RecordVoter, SnapshotFooterRecord, SnapshotHeaderRecord, VotersRecord, encode_voters};
+pub use offset_and_epoch::OffsetAndEpoch;
+pub use quorum::{
+    Persist, QuorumConfig, QuorumState, StaleTransition, StartError, Started, Transition,
+    TransitionError,
+};
 #[cfg(feature = "std")]
-pub use records::{Batch, BatchError, Batches, ControlBatch, SnapshotError, SnapshotHeader, SnapshotReader, encode_control_batch, encode_snapshot_footer, encode_snapshot_header};
-pub use voters::{BlankListenerName, DirectoryId, Endpoint, Endpoints, HistoryError, InvalidVersionRange, KRaftVersion, ListenerName, LogHistory, ParseDirectoryIdError, ReplicaKey, SupportedVersions, UnknownKRaftVersion, VoterChangeError, VoterHistory, VoterNode, VoterSet};
+pub use records::{
+    Batch, BatchError, Batches, ControlBatch, SnapshotError, SnapshotHeader, SnapshotReader,
+    encode_control_batch, encode_snapshot_footer, encode_snapshot_header,
+};
+pub use records::{
+    ControlMessage, ControlRecord, ControlRecordType, EncodeError, InvalidControlRecord,
+    InvalidVoter, KRaftVersionRecord, LeaderChange, LeaderChangeMessage, RecordEndpoint,
+    RecordEndpoints, RecordError, RecordVoter, SnapshotFooterRecord, SnapshotHeaderRecord,
+    VotersRecord, encode_voters,
+};
+pub use voters::{
+    BlankListenerName, DirectoryId, Endpoint, Endpoints, HistoryError, InvalidVersionRange,
+    KRaftVersion, ListenerName, LogHistory, ParseDirectoryIdError, ReplicaKey, SupportedVersions,
+    UnknownKRaftVersion, VoterChangeError, VoterHistory, VoterNode, VoterSet,
+};

@@ -2,13 +2,15 @@
 
 use crate::fields::{Fields, integer, same};
 use crate::kraft_quorum_state::{election_state, file_as_json};
-use crate::kraft_values::{endpoints, key, keys, optional_directory, supported_versions, voter_set};
+use crate::kraft_values::{
+    endpoints, key, keys, optional_directory, supported_versions, voter_set,
+};
 use crate::runner::{Outcome, Subject};
 use crate::value::optional_integer;
 use kafka_coordination::kraft::{
-    DirectoryId, ElectionState, Endpoints, EpochState, EpochStateKind, KRaftVersion, LatestVoters,
-    Persist, QuorumConfig, QuorumState, ReplicaKey, StartError, Transition,
-    TransitionError, Verdict, VoteTally, VoterSet,
+    DirectoryId, ElectionState, Endpoints, EpochState, EpochStateKind, KRaftVersion, LogVoters,
+    Persist, QuorumConfig, QuorumState, ReplicaKey, StartError, Transition, TransitionError,
+    Verdict, VoteTally, VoterSet,
 };
 use kafka_coordination::{Monotonic, Random};
 use serde_json::{Value, json};
@@ -189,8 +191,8 @@ impl Replica {
         Ok(outcome)
     }
 
-    fn latest(&self) -> LatestVoters<'_> {
-        LatestVoters { set: &self.voters, offset: self.voters_offset, version: self.version }
+    fn latest(&self) -> LogVoters<'_> {
+        LogVoters { voters: &self.voters, offset: self.voters_offset, kraft_version: self.version }
     }
 
     fn start(
@@ -294,7 +296,8 @@ impl Replica {
         }
         Ok(match (op, quorum.state_mut()) {
             ("record_granted_vote" | "record_rejected_vote", state) => {
-                let nominee = matches!(state, EpochState::Prospective(_) | EpochState::Candidate(_));
+                let nominee =
+                    matches!(state, EpochState::Prospective(_) | EpochState::Candidate(_));
                 let recorded = state.record_vote(step.integer("id")?, op == "record_granted_vote");
                 let error = if nominee { "ILLEGAL_ARGUMENT" } else { "ILLEGAL_STATE" };
                 recorded.map(Value::from).map_err(|_| error)

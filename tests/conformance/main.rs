@@ -17,6 +17,7 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod kraft_quorum;
 mod kraft_quorum_state;
 mod kraft_values;
 mod producer_batches;
@@ -34,6 +35,7 @@ use std::path::{Path, PathBuf};
 const SUBJECTS: &[&Subject] = &[
     &fetch_session_handler::SUBJECT,
     &fetch_sessions::SUBJECT,
+    &kraft_quorum::SUBJECT,
     &kraft_quorum_state::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,

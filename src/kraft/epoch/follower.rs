@@ -1,8 +1,8 @@
 //! A replica that fetches from its epoch's leader.
 
 use crate::kraft::election::ElectionState;
-use crate::kraft::voters::{Endpoints, ReplicaKey};
 use crate::kraft::timer::Timer;
+use crate::kraft::voters::{Endpoints, ReplicaKey};
 use crate::time::Monotonic;
 use alloc::vec::Vec;
 use thiserror::Error;

@@ -11,9 +11,9 @@ use super::election::ElectionState;
 use super::voters::{Endpoints, ReplicaKey};
 pub use follower::{Follower, HighWatermarkRegression};
 pub use leader::{
-    CAUGHT_UP_WITHIN_MS, DescribeVersion, Election, EpochStart, Leader, LeaderError, NodeDescription,
-    OBSERVER_SESSION_MS, OBSERVERS_MAX, QuorumDescription, ReplicaDescription, ReplicaState, Upgrade,
-    end_quorum_backoff_ms, majority_end_offset,
+    CAUGHT_UP_WITHIN_MS, DescribeVersion, Election, EpochStart, Leader, LeaderError,
+    NodeDescription, OBSERVER_SESSION_MS, OBSERVERS_MAX, QuorumDescription, ReplicaDescription,
+    ReplicaState, Upgrade, end_quorum_backoff_ms, majority_end_offset,
 };
 pub use nominee::{Candidate, Prospective, RecordVoteError};
 pub use resigned::Resigned;

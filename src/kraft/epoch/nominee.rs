@@ -2,8 +2,8 @@
 
 use super::tally::{UnknownVoter, Verdict, VoteTally};
 use crate::kraft::election::ElectionState;
-use crate::kraft::voters::{Endpoints, ReplicaKey};
 use crate::kraft::timer::Timer;
+use crate::kraft::voters::{Endpoints, ReplicaKey};
 use crate::time::Monotonic;
 use thiserror::Error;
 

@@ -1,8 +1,8 @@
 //! A leader that has given up its leadership but not yet its epoch.
 
 use crate::kraft::election::ElectionState;
-use crate::kraft::voters::{Endpoints, ReplicaKey};
 use crate::kraft::timer::Timer;
+use crate::kraft::voters::{Endpoints, ReplicaKey};
 use crate::time::Monotonic;
 use alloc::vec::Vec;
 

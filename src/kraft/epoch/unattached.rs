@@ -1,8 +1,8 @@
 //! A replica that follows nobody and seeks no votes.
 
 use crate::kraft::election::ElectionState;
-use crate::kraft::voters::ReplicaKey;
 use crate::kraft::timer::Timer;
+use crate::kraft::voters::ReplicaKey;
 use crate::time::Monotonic;
 use alloc::vec::Vec;
 

@@ -3,9 +3,10 @@
 mod start;
 mod transition;
 
+use super::change::LogVoters;
 use super::election::ElectionState;
 use super::epoch::EpochState;
-use super::voters::{DirectoryId, Endpoints, KRaftVersion, ReplicaKey, SupportedVersions, VoterNode, VoterSet};
+use super::voters::{DirectoryId, Endpoints, ReplicaKey, SupportedVersions, VoterNode};
 use crate::random::Random;
 use core::num::NonZeroU32;
 pub use start::{StartError, Started};
@@ -48,17 +49,6 @@ impl QuorumConfig {
         NonZeroU32::new(self.election_timeout_ms)
             .map_or(0, |timeout| i64::from(timeout.get()) + i64::from(random.below(timeout)))
     }
-}
-
-/// What the replica's own log says of the voters, committed or not.
-#[derive(Clone, Copy, Debug)]
-pub struct LatestVoters<'a> {
-    /// The latest voter set.
-    pub set: &'a VoterSet,
-    /// The offset of its record: -1 in the bootstrap checkpoint, none for the voters of the configuration.
-    pub offset: Option<i64>,
-    /// The latest `kraft.version`.
-    pub version: KRaftVersion,
 }
 
 /// The state machine of one replica's epochs: [`EpochState`] and the transitions between them (KIP-595, KIP-853, KIP-996).
@@ -105,13 +95,13 @@ impl QuorumState {
     }
 
     /// Whether the replica is no voter of the latest voter set.
-    pub fn is_observer(&self, voters: LatestVoters<'_>) -> bool {
-        !self.config.local_key().is_some_and(|key| voters.set.is_voter(&key))
+    pub fn is_observer(&self, log: LogVoters<'_>) -> bool {
+        !self.config.local_key().is_some_and(|key| log.voters.is_voter(&key))
     }
 
     /// Whether the replica is the only voter.
-    pub fn is_only_voter(&self, voters: LatestVoters<'_>) -> bool {
-        self.config.local_key().is_some_and(|key| voters.set.is_only_voter(&key))
+    pub fn is_only_voter(&self, log: LogVoters<'_>) -> bool {
+        self.config.local_key().is_some_and(|key| log.voters.is_only_voter(&key))
     }
 
     /// Whether another replica is known to lead the epoch.

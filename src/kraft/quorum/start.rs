@@ -1,10 +1,8 @@
 //! The first state of a replica, from what it has persisted and what is in its log.
 
-use super::{LatestVoters, Persist, QuorumConfig, QuorumState};
+use super::{LogVoters, Persist, QuorumConfig, QuorumState};
 use crate::kraft::election::ElectionState;
-use crate::kraft::epoch::{
-    Candidate, EpochState, Follower, Resigned, Unattached, VoteTally,
-};
+use crate::kraft::epoch::{Candidate, EpochState, Follower, Resigned, Unattached, VoteTally};
 use crate::kraft::timer::Timer;
 use crate::random::Random;
 use crate::time::Monotonic;
@@ -56,7 +54,7 @@ impl QuorumState {
         config: QuorumConfig,
         stored: Option<ElectionState>,
         last_fetched_epoch: i32,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         random: &mut impl Random,
         now: Monotonic,
     ) -> Result<Started, StartError> {
@@ -64,14 +62,14 @@ impl QuorumState {
             return Err(StartError::NegativeNodeId { id });
         }
         let stored =
-            stored.unwrap_or_else(|| ElectionState::with_unknown_leader(0, voters.set.ids()));
+            stored.unwrap_or_else(|| ElectionState::with_unknown_leader(0, log.voters.ids()));
         if stored.voted_key().is_some() && config.local_id.is_none() {
             return Err(StartError::VoteWithoutId { epoch: stored.epoch() });
         }
 
-        let state = first_state(&config, &stored, last_fetched_epoch, voters, random, now);
+        let state = first_state(&config, &stored, last_fetched_epoch, log, random, now);
         let quorum = Self { config, state, generation: 0 };
-        let persist = Persist { election: quorum.election(), version: voters.version };
+        let persist = Persist { election: quorum.election(), version: log.kraft_version };
         Ok(Started { quorum, persist })
     }
 }
@@ -80,18 +78,18 @@ fn first_state(
     config: &QuorumConfig,
     stored: &ElectionState,
     last_fetched_epoch: i32,
-    voters: LatestVoters<'_>,
+    log: LogVoters<'_>,
     random: &mut impl Random,
     now: Monotonic,
 ) -> EpochState {
-    let ids: Vec<i32> = voters.set.ids().collect();
+    let ids: Vec<i32> = log.voters.ids().collect();
     let mut unattached = |epoch, leader_id, voted_key| {
         let election_timeout_ms = config.draw_election_timeout(random);
         EpochState::Unattached(Unattached {
             epoch,
             leader_id,
             voted_key,
-            voters: voters.set.ids().collect(),
+            voters: log.voters.ids().collect(),
             high_watermark: None,
             election_timeout_ms,
             election_timer: Timer::new(election_timeout_ms, now),
@@ -113,7 +111,7 @@ fn first_state(
             ))
         }
         (Some(leader), voted_key) => {
-            let endpoints = voters.set.endpoints(leader);
+            let endpoints = log.voters.endpoints(leader);
             if endpoints.is_empty() {
                 return unattached(epoch, Some(leader), voted_key);
             }
@@ -130,11 +128,11 @@ fn first_state(
             ))
         }
         (None, Some(voted)) => match config.local_key().filter(|key| voted.matches(key)) {
-            Some(local_key) if voters.set.is_voter(&local_key) => {
+            Some(local_key) if log.voters.is_voter(&local_key) => {
                 EpochState::Candidate(Candidate {
                     epoch,
                     local_key,
-                    tally: VoteTally::of_nominee(voters.set, local_key.id),
+                    tally: VoteTally::of_nominee(log.voters, local_key.id),
                     high_watermark: None,
                     election_timer: Timer::new(config.draw_election_timeout(random), now),
                 })

@@ -1,10 +1,10 @@
 //! From one state of an epoch to another: what is allowed, what the new state takes along, what is persisted.
 
-use super::{LatestVoters, QuorumState};
+use super::{LogVoters, QuorumState};
 use crate::kraft::election::ElectionState;
 use crate::kraft::epoch::{
-    Candidate, EpochState, EpochStateKind, Follower, Prospective, Resigned, Unattached,
-    VoteTally,
+    Candidate, Election, EpochState, EpochStateKind, Follower, Leader, Prospective, Resigned,
+    Unattached, Verdict, VoteTally,
 };
 use crate::kraft::timer::Timer;
 use crate::kraft::voters::{Endpoints, KRaftVersion, ReplicaKey};
@@ -119,8 +119,8 @@ impl QuorumState {
         Ok(core::mem::replace(&mut self.state, transition.next))
     }
 
-    fn durable(&self, next: EpochState, voters: LatestVoters<'_>) -> Transition {
-        let persist = Some(Persist { election: next.election(), version: voters.version });
+    fn durable(&self, next: EpochState, log: LogVoters<'_>) -> Transition {
+        let persist = Some(Persist { election: next.election(), version: log.kraft_version });
         Transition { persist, next, generation: self.generation }
     }
 
@@ -137,10 +137,10 @@ impl QuorumState {
         self.state.voted_key().filter(|_| epoch == self.epoch())
     }
 
-    fn local_voter(&self, voters: LatestVoters<'_>) -> Result<ReplicaKey, TransitionError> {
+    fn local_voter(&self, log: LogVoters<'_>) -> Result<ReplicaKey, TransitionError> {
         self.config
             .local_key()
-            .filter(|key| voters.set.is_voter(key))
+            .filter(|key| log.voters.is_voter(key))
             .ok_or(TransitionError::NotVoter)
     }
 
@@ -156,7 +156,7 @@ impl QuorumState {
         &self,
         epoch: i32,
         leader_id: Option<i32>,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         random: &mut impl Random,
         now: Monotonic,
     ) -> Result<Transition, TransitionError> {
@@ -166,7 +166,7 @@ impl QuorumState {
             return Err(TransitionError::Epoch { current, new: epoch });
         }
         let running = match &self.state {
-            _ if self.is_observer(voters) => Some(i64::MAX),
+            _ if self.is_observer(log) => Some(i64::MAX),
             EpochState::Candidate(state) => Some(state.remaining_election_ms(now)),
             EpochState::Unattached(state) => Some(state.remaining_election_ms(now)),
             EpochState::Prospective(state) if !state.tally().is_rejected() => {
@@ -182,12 +182,12 @@ impl QuorumState {
                 epoch,
                 leader_id,
                 voted_key: self.vote_in(epoch),
-                voters: voters.set.ids().collect(),
+                voters: log.voters.ids().collect(),
                 high_watermark: self.state.high_watermark(),
                 election_timeout_ms,
                 election_timer: Timer::new(election_timeout_ms, now),
             }),
-            voters,
+            log,
         ))
     }
 
@@ -201,7 +201,7 @@ impl QuorumState {
         &self,
         epoch: i32,
         key: ReplicaKey,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         random: &mut impl Random,
         now: Monotonic,
     ) -> Result<Transition, TransitionError> {
@@ -222,7 +222,7 @@ impl QuorumState {
         let election_timer = Timer::new(timeout_ms, now);
         let next = match &self.state {
             EpochState::Prospective(state) => EpochState::Prospective(Prospective {
-                tally: self.own_tally(voters)?,
+                tally: self.own_tally(log)?,
                 voted_key: Some(key),
                 election_timer,
                 ..state.clone()
@@ -231,17 +231,17 @@ impl QuorumState {
                 epoch,
                 leader_id: state.leader_id(),
                 voted_key: Some(key),
-                voters: voters.set.ids().collect(),
+                voters: log.voters.ids().collect(),
                 high_watermark: state.high_watermark(),
                 election_timeout_ms: timeout_ms,
                 election_timer,
             }),
         };
-        Ok(self.durable(next, voters))
+        Ok(self.durable(next, log))
     }
 
-    fn own_tally(&self, voters: LatestVoters<'_>) -> Result<VoteTally, TransitionError> {
-        Ok(VoteTally::of_nominee(voters.set, self.local_voter(voters)?.id))
+    fn own_tally(&self, log: LogVoters<'_>) -> Result<VoteTally, TransitionError> {
+        Ok(VoteTally::of_nominee(log.voters, self.local_voter(log)?.id))
     }
 
     /// To [`Prospective`] in the same epoch: a voter asks whether it would be elected. The epoch's leader and the vote
@@ -252,11 +252,11 @@ impl QuorumState {
     /// The replica is no voter, or a leader or prospective already.
     pub fn to_prospective(
         &self,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         random: &mut impl Random,
         now: Monotonic,
     ) -> Result<Transition, TransitionError> {
-        let local_key = self.local_voter(voters)?;
+        let local_key = self.local_voter(log)?;
         if matches!(self.state, EpochState::Leader(_) | EpochState::Prospective(_)) {
             return Err(self.wrong_state());
         }
@@ -270,7 +270,7 @@ impl QuorumState {
                 .cloned()
                 .unwrap_or_else(Endpoints::empty),
             voted_key: self.state.voted_key(),
-            tally: VoteTally::of_nominee(voters.set, local_key.id),
+            tally: VoteTally::of_nominee(log.voters, local_key.id),
             high_watermark: self.state.high_watermark(),
             election_timer: Timer::new(self.config.draw_election_timeout(random), now),
         })))
@@ -283,22 +283,22 @@ impl QuorumState {
     /// The replica is no voter or not prospective, or there is no next epoch.
     pub fn to_candidate(
         &self,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         random: &mut impl Random,
         now: Monotonic,
     ) -> Result<Transition, TransitionError> {
-        let local_key = self.local_voter(voters)?;
+        let local_key = self.local_voter(log)?;
         if !matches!(self.state, EpochState::Prospective(_)) {
             return Err(self.wrong_state());
         }
         let candidate = Candidate {
             epoch: self.epoch().checked_add(1).ok_or(TransitionError::LastEpoch)?,
             local_key,
-            tally: VoteTally::of_nominee(voters.set, local_key.id),
+            tally: VoteTally::of_nominee(log.voters, local_key.id),
             high_watermark: self.state.high_watermark(),
             election_timer: Timer::new(self.config.draw_election_timeout(random), now),
         };
-        Ok(self.durable(EpochState::Candidate(candidate), voters))
+        Ok(self.durable(EpochState::Candidate(candidate), log))
     }
 
     /// To [`Leader`] of the same epoch: the replica's log ends at `epoch_start_offset`, where the epoch's first record
@@ -310,10 +310,10 @@ impl QuorumState {
     pub fn to_leader(
         &self,
         epoch_start_offset: i64,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         now: Monotonic,
     ) -> Result<Transition, TransitionError> {
-        self.local_voter(voters)?;
+        self.local_voter(log)?;
         let EpochState::Candidate(candidate) = &self.state else { return Err(self.wrong_state()) };
         if !candidate.tally().is_granted() {
             return Err(TransitionError::NotElected);
@@ -322,14 +322,14 @@ impl QuorumState {
             local: self.config.local_node().ok_or(TransitionError::NoNodeId)?,
             epoch: candidate.epoch,
             epoch_start_offset,
-            voters: voters.set.clone(),
-            voters_offset: voters.offset,
-            kraft_version: voters.version,
+            voters: log.voters.clone(),
+            voters_offset: log.offset,
+            kraft_version: log.kraft_version,
             granting_voters: candidate.tally().voters(Verdict::Granted).map(|key| key.id).collect(),
             fetch_timeout_ms: self.config.fetch_timeout_ms,
         };
         let leader = Leader::new(election, now).map_err(|_| TransitionError::NotVoter)?;
-        Ok(self.durable(EpochState::Leader(leader), voters))
+        Ok(self.durable(EpochState::Leader(leader), log))
     }
 
     /// To [`Follower`] of `leader_id`: in a higher epoch, in the same one if no leader is known or, for a follower, if
@@ -345,7 +345,7 @@ impl QuorumState {
         epoch: i32,
         leader_id: i32,
         leader_endpoints: Endpoints,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         now: Monotonic,
     ) -> Result<Transition, TransitionError> {
         let current = self.epoch();
@@ -376,12 +376,12 @@ impl QuorumState {
             leader_id,
             leader_endpoints,
             self.vote_in(epoch),
-            voters.set.ids().collect(),
+            log.voters.ids().collect(),
             self.state.high_watermark(),
             i64::from(self.config.fetch_timeout_ms),
             now,
         );
-        Ok(self.durable(EpochState::Follower(follower), voters))
+        Ok(self.durable(EpochState::Follower(follower), log))
     }
 
     /// To [`Resigned`] in the same epoch. Nothing is persisted: the replica stays the epoch's leader on disk.
@@ -394,7 +394,7 @@ impl QuorumState {
     pub fn to_resigned(
         &self,
         preferred_successors: Vec<ReplicaKey>,
-        voters: LatestVoters<'_>,
+        log: LogVoters<'_>,
         random: &mut impl Random,
         now: Monotonic,
     ) -> Result<Transition, TransitionError> {
@@ -403,7 +403,7 @@ impl QuorumState {
             self.epoch(),
             leader.id(),
             self.config.local_endpoints.clone(),
-            voters.set.ids().collect(),
+            log.voters.ids().collect(),
             preferred_successors,
             Timer::new(self.config.draw_election_timeout(random), now),
         ))))

@@ -35,6 +35,14 @@ pub enum LeaderError {
         /// Where it is said to end.
         to: i64,
     },
+    /// More is said to be flushed than was appended.
+    #[error("{offset} is beyond the end of the leader's log, {end}")]
+    BeyondEnd {
+        /// The offset.
+        offset: i64,
+        /// Where the log ends; -1: not known.
+        end: i64,
+    },
     /// An offset is negative.
     #[error("offset {offset} is negative")]
     NegativeOffset {

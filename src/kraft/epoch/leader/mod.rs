@@ -1,6 +1,7 @@
 //! What the leader of an epoch keeps of its replicas.
 
 mod describe;
+mod epoch_start;
 mod error;
 mod high_watermark;
 mod observers;
@@ -13,16 +14,17 @@ mod upgrade;
 use alloc::vec::Vec;
 
 pub use describe::{DescribeVersion, NodeDescription, QuorumDescription, ReplicaDescription};
+pub use epoch_start::EpochStart;
 pub use error::LeaderError;
 pub use high_watermark::majority_end_offset;
 pub use observers::{OBSERVER_SESSION_MS, OBSERVERS_MAX};
 pub use replica::ReplicaState;
 pub use successors::end_quorum_backoff_ms;
-pub use upgrade::{Upgrade, UpgradeError, check_upgrade};
+pub use upgrade::Upgrade;
 
 use high_watermark::HighWatermark;
 use quorum_timers::{BeginQuorum, CheckQuorum};
-use replicas::{Place, Replicas, Voter};
+use replicas::{Replicas, Voter};
 
 use crate::kraft::voters::{KRaftVersion, ReplicaKey, VoterNode, VoterSet};
 use crate::time::Monotonic;
@@ -200,38 +202,10 @@ impl Leader {
         self.high_watermark.offset()
     }
 
-    /// The records that start the epoch, one batch at
-    /// [`epoch_start_offset`](Self::epoch_start_offset).
-    ///
-    /// Beside the change of leader these are, from level 1 of `kraft.version` on, the level and the
-    /// voters, if they are in the bootstrap checkpoint alone or the leader's own entry is out of date.
-    ///
-    /// # Errors
-    /// - [`LeaderError::NoVotersInLog`]: the level is 1 and the voters are the static ones.
-    pub fn epoch_start(&self) -> Result<EpochStart, LeaderError> {
-        let voters = if self.kraft_version_at_start.is_reconfiguration_supported() {
-            let level = self.kraft_version_at_start.level();
-            let offset = self.voters_offset_at_start;
-            let offset = offset.ok_or(LeaderError::NoVotersInLog { level })?;
-            let is_outdated = self.voters_at_start.voter_needs_update(&self.local);
-            (offset < 0 || is_outdated)
-                .then(|| self.voters_at_start.update_voter(self.local.clone()).ok())
-                .flatten()
-        } else {
-            None
-        };
-        Ok(EpochStart {
-            leader_id: self.id(),
-            voter_ids: self.voters_at_start.ids().collect(),
-            granting_voter_ids: self.granting_voters.clone(),
-            voters: voters.map(|voters| (self.kraft_version_at_start, voters)),
-        })
-    }
-
     /// The leader's own log ends at `end_offset` after an append, which may have changed the voters:
     /// `voters` are the last ones in it. Returns the high watermark if it moved.
     ///
-    /// O(1) if the voters stay the same, O(voters²) otherwise.
+    /// `voters` is compared with what is known: cheaply, if it is a clone of it. O(1) if the voters stay the same, O(voters²) otherwise.
     ///
     /// # Errors
     /// - [`LeaderError::EndOffsetWentBack`]: a leader's log does not get shorter.
@@ -247,7 +221,7 @@ impl Leader {
         if end_offset < 0 {
             return Err(LeaderError::NegativeOffset { offset: end_offset });
         }
-        self.own_state().end_offset = Some(end_offset);
+        self.replicas.known_or_new(self.local.key).end_offset = Some(end_offset);
         if self.replicas.set_voters(voters) {
             return Ok(self.advance_high_watermark());
         }
@@ -301,25 +275,19 @@ impl Leader {
             return Err(LeaderError::NegativeOffset { offset });
         }
         let leader_end = self.end_offset();
-        let place = self.replicas.place(&replica);
-        match place {
-            Place::Voter(place) => {
-                let Some(voter) = self.replicas.voters.get_mut(place) else { return Ok(None) };
-                voter.state.fetched(offset, leader_end, now);
-                voter.has_fetched = true;
-                self.restart_check_quorum(now);
-                // Who is not past the high watermark does not move it.
-                if self.high_watermark().is_some_and(|mark| offset <= mark) {
-                    return Ok(None);
-                }
-                Ok(self.advance_high_watermark())
-            }
-            Place::Observer => {
-                self.replicas.observers.fetching(replica, now).fetched(offset, leader_end, now);
-                self.restart_check_quorum(now);
-                Ok(None)
-            }
+        let Some(voter) = self.replicas.voter_of(&replica) else {
+            self.replicas.observers.fetching(replica, now).fetched(offset, leader_end, now);
+            self.restart_check_quorum(now);
+            return Ok(None);
+        };
+        voter.state.fetched(offset, leader_end, now);
+        voter.has_fetched = true;
+        self.restart_check_quorum(now);
+        // Who is not past the high watermark does not move it.
+        if self.high_watermark().is_some_and(|mark| offset <= mark) {
+            return Ok(None);
         }
+        Ok(self.advance_high_watermark())
     }
 
     /// A replica was heard of otherwise than by a fetch of records: it fetched a snapshot, or updated
@@ -380,9 +348,8 @@ impl Leader {
     /// a fetch time-out, and so may not know who leads (KAFKA-16926).
     pub fn begin_quorum_targets(&self, now: Monotonic) -> impl Iterator<Item = &ReplicaState> {
         let period = self.begin_quorum.period_ms();
-        self.voter_states().filter(move |state| {
-            state.key.id != self.id() && state.is_silent_for(period, now)
-        })
+        self.voter_states()
+            .filter(move |state| state.key.id != self.id() && state.is_silent_for(period, now))
     }
 
     /// `BeginQuorumEpoch` was sent, and is due again after half a fetch time-out.
@@ -409,12 +376,6 @@ impl Leader {
     /// Where the leader's own log ends.
     pub fn end_offset(&self) -> Option<i64> {
         self.replicas.get(&self.local.key)?.end_offset
-    }
-
-    fn own_state(&mut self) -> &mut ReplicaState {
-        let key = self.local.key;
-        match self.replicas.place(&key) {
-        }
     }
 
     fn is_only_voter(&self) -> bool {

@@ -1,7 +1,6 @@
 //! Replicas that fetch and do not vote.
 
 use alloc::collections::BTreeMap;
-use alloc::collections::btree_map::Entry;
 
 use super::replica::ReplicaState;
 use crate::kraft::voters::{Endpoints, ReplicaKey};
@@ -36,10 +35,6 @@ impl Observers {
         self.states.get(key)
     }
 
-    pub(super) fn get_mut(&mut self, key: &ReplicaKey) -> Option<&mut ReplicaState> {
-        self.states.get_mut(key)
-    }
-
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &ReplicaState> {
         self.states.values()
     }
@@ -53,23 +48,24 @@ impl Observers {
         self.states.entry(state.key).or_insert(state);
     }
 
-    /// The observer with this key, which is new if it is not known.
+    /// The observer with this key, of which nothing is known if it is new.
+    pub(super) fn known_or_new(&mut self, key: ReplicaKey) -> &mut ReplicaState {
+        self.states.entry(key).or_insert_with(|| ReplicaState::new(key, Endpoints::empty()))
+    }
+
+    /// As [`known_or_new`](Self::known_or_new), with regard to how many there may be.
     pub(super) fn fetching(&mut self, key: ReplicaKey, now: Monotonic) -> &mut ReplicaState {
         if !self.states.contains_key(&key) {
             self.make_room(now);
         }
-        match self.states.entry(key) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(ReplicaState::new(key, Endpoints::empty())),
-        }
+        self.known_or_new(key)
     }
 
     /// Removes those whose session is over.
     pub(super) fn expire(&mut self, now: Monotonic) {
         let leader = self.leader;
-        self.states.retain(|key, state| {
-            *key == leader || !state.is_silent_for(OBSERVER_SESSION_MS, now)
-        });
+        self.states
+            .retain(|key, state| *key == leader || !state.is_silent_for(OBSERVER_SESSION_MS, now));
         self.swept = now;
     }
 

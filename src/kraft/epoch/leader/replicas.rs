@@ -23,13 +23,6 @@ pub(super) struct Voter {
     pub(super) has_fetched: bool,
 }
 
-/// Where a replica stands among [`Replicas`].
-#[derive(Clone, Copy)]
-pub(super) enum Place {
-    Voter(usize),
-    Observer,
-}
-
 impl Replicas {
     /// The voters of a set, of whom nothing is known, and no observers.
     pub(super) fn new(set: VoterSet, leader: ReplicaKey, now: Monotonic) -> Self {
@@ -59,19 +52,27 @@ impl Replicas {
         voter.filter(|state| state.key.matches(key)).or_else(|| self.observers.get(key))
     }
 
-    /// Where that one stands.
-    pub(super) fn place(&self, key: &ReplicaKey) -> Place {
-        let place = self.voters.iter().position(|voter| voter.state.key.matches(key));
-        place.map_or(Place::Observer, Place::Voter)
+    /// The voter that `key` is.
+    pub(super) fn voter_of(&mut self, key: &ReplicaKey) -> Option<&mut Voter> {
+        self.voters.iter_mut().find(|voter| voter.state.key.matches(key))
+    }
+
+    /// What is known of that one; nothing, of an observer that is new.
+    pub(super) fn known_or_new(&mut self, key: ReplicaKey) -> &mut ReplicaState {
+        match self.voters.iter_mut().find(|voter| voter.state.key.matches(&key)) {
+            Some(voter) => &mut voter.state,
+            None => self.observers.known_or_new(key),
+        }
     }
 
     /// Takes over another voter set: who is in it keeps what is known of it, and who is not any more
     /// becomes an observer.
     ///
-    /// Fetches of the running check-quorum interval stay with the voters that stay.
-    pub(super) fn set_voters(&mut self, set: &VoterSet) {
+    /// Fetches of the running check-quorum interval stay with the voters that stay. Returns whether
+    /// the set is another one.
+    pub(super) fn set_voters(&mut self, set: &VoterSet) -> bool {
         if self.set == *set {
-            return;
+            return false;
         }
         let mut old = mem::take(&mut self.voters);
         for node in set {
@@ -92,5 +93,6 @@ impl Replicas {
             self.observers.insert(state);
         }
         self.set = set.clone();
+        true
     }
 }
