@@ -184,7 +184,7 @@ impl Replica {
         let Some(mut quorum) = self.quorum.take() else { return Ok(Err("ILLEGAL_STATE")) };
         let outcome = match self.transition(&quorum, op, step, random)? {
             Some(Ok(transition)) => self.make(&mut quorum, transition),
-            Some(Err(error)) => Err(error_name(error)),
+            Some(Err(error)) => Err(error_name(op, error)),
             None => self.tell(&mut quorum, op, step)?,
         };
         self.quorum = Some(quorum);
@@ -342,7 +342,7 @@ impl Replica {
                 let (key, offset) = (key(step.value("key")?)?, step.integer("fetch_offset")?);
                 let EpochState::Leader(leader) = state else { return Ok(Err("ILLEGAL_STATE")) };
                 let moved = leader.fetched(key, offset, now);
-                moved.map(|moved| moved.is_some().into()).map_err(|_| "ILLEGAL_ARGUMENT")
+                moved.map(|moved| moved.is_some().into()).map_err(|_| "ILLEGAL_STATE")
             }
             ("resigned_acknowledge", state) => {
                 let id = step.integer("id")?;
@@ -411,9 +411,10 @@ impl Replica {
     }
 }
 
-fn error_name(error: TransitionError) -> &'static str {
-    match error {
-        TransitionError::NoEndpoints { .. } => "ILLEGAL_ARGUMENT",
+fn error_name(op: &str, error: TransitionError) -> &'static str {
+    match (op, error) {
+        (_, TransitionError::NoEndpoints { .. }) => "ILLEGAL_ARGUMENT",
+        ("prospective_add_voted_state", TransitionError::NotVoter) => "ILLEGAL_ARGUMENT",
         _ => "ILLEGAL_STATE",
     }
 }

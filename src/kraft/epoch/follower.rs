@@ -7,9 +7,9 @@ use crate::time::Monotonic;
 use alloc::vec::Vec;
 use thiserror::Error;
 
-/// A follower was told of a high watermark below the one that it knows: committed records do not become uncommitted.
+/// A follower that knows what is committed was told of less: committed records do not become uncommitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("high watermark {new:?} is below the known {known}")]
+#[error("high watermark {new:?} does not follow on the known {known}")]
 pub struct HighWatermarkRegression {
     /// What the follower knows.
     pub known: i64,
@@ -121,22 +121,21 @@ impl Follower {
         self.has_updated_leader = true;
     }
 
-    /// Takes over what the leader says is committed. Gives whether that is news.
+    /// Takes over what the leader says is committed; none is "not known". Gives whether it differs from a known one.
     ///
     /// # Errors
     ///
-    /// It would go back; nothing changes.
+    /// One is known, and the new one is below it, negative or none; nothing changes.
     pub fn update_high_watermark(
         &mut self,
         new: Option<i64>,
     ) -> Result<bool, HighWatermarkRegression> {
-        match (self.high_watermark, new) {
-            (None, None) => return Ok(false),
-            (Some(known), Some(new)) if known == new => return Ok(false),
-            (Some(known), new) if new.is_none_or(|new| new < known) => {
-                return Err(HighWatermarkRegression { known, new });
+        if let Some(known) = self.high_watermark {
+            match new {
+                Some(new) if new == known => return Ok(false),
+                Some(new) if new > known && new >= 0 => {}
+                _ => return Err(HighWatermarkRegression { known, new }),
             }
-            _ => {}
         }
         self.high_watermark = new;
         Ok(true)
