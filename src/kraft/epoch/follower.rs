@@ -95,9 +95,16 @@ impl Follower {
         self.has_fetched_from_leader = true;
     }
 
-    /// Sets the time until the leader is given up, as a resigning leader asks for: a fetch it is not.
+    /// Sets the time until the leader is given up: a fetch it is not.
     pub fn override_fetch_timeout(&mut self, timeout_ms: u32, now: Monotonic) {
         self.fetch_timer.reset(i64::from(timeout_ms), now);
+    }
+
+    /// The leader has resigned, and is given up after this time. It is not defended against pre-votes any more
+    /// (KAFKA-20895).
+    pub(in crate::kraft) fn leader_resigned(&mut self, backoff_ms: i64, now: Monotonic) {
+        self.fetch_timer.reset(backoff_ms, now);
+        self.has_fetched_from_leader = false;
     }
 
     /// Whether it is time to consider telling the leader this voter's endpoints and versions.

@@ -191,6 +191,45 @@ impl QuorumState {
         ))
     }
 
+    /// To [`Unattached`] in the same epoch, whose leader becomes known by its id alone: it cannot be followed yet. The vote
+    /// and the running election time-out are kept.
+    ///
+    /// `Deviation:` Kafka's process ends on a leader that nobody knows where to find.
+    ///
+    /// # Errors
+    ///
+    /// A leader is known, or the new one is the replica itself.
+    pub fn learn_leader(
+        &self,
+        leader_id: i32,
+        log: LogVoters<'_>,
+        now: Monotonic,
+    ) -> Result<Transition, TransitionError> {
+        if Some(leader_id) == self.config.local_id {
+            return Err(TransitionError::Itself { id: leader_id });
+        }
+        let election_timeout_ms = match &self.state {
+            _ if self.state.leader_id().is_some() => return Err(self.wrong_state()),
+            _ if self.is_observer(log) => i64::MAX,
+            EpochState::Unattached(state) => state.remaining_election_ms(now),
+            EpochState::Prospective(state) => state.remaining_election_ms(now),
+            EpochState::Candidate(state) => state.remaining_election_ms(now),
+            EpochState::Follower(_) | EpochState::Leader(_) | EpochState::Resigned(_) => {
+                return Err(self.wrong_state());
+            }
+        };
+        let unattached = Unattached {
+            epoch: self.epoch(),
+            leader_id: Some(leader_id),
+            voted_key: self.state.voted_key(),
+            voters: log.voters.ids().collect(),
+            high_watermark: self.state.high_watermark(),
+            election_timeout_ms,
+            election_timer: Timer::new(election_timeout_ms, now),
+        };
+        Ok(self.durable(EpochState::Unattached(unattached), log))
+    }
+
     /// Gives the vote of the current epoch to `key`, as [`can_grant_vote`](Self::can_grant_vote) allowed: an
     /// [`Unattached`] or [`Prospective`] replica stays what it is, with a new election time-out.
     ///
