@@ -124,7 +124,10 @@ impl Accumulator {
 
         let first = self.open.as_ref().map_or(0, |open| open.records.len());
         let bytes = encoded_size(first, &records);
-        let fits = self.open.as_ref().is_none_or(|open| open.bytes.saturating_add(bytes) <= self.max_batch_bytes);
+        let fits = self
+            .open
+            .as_ref()
+            .is_none_or(|open| open.bytes.saturating_add(bytes) <= self.max_batch_bytes);
         let alone = BATCH_HEADER.saturating_add(encoded_size(0, &records));
         if alone > self.max_batch_bytes && (!fits || self.open.is_none()) {
             return Err(AppendError::TooLarge { bytes: alone, limit: self.max_batch_bytes });
@@ -169,7 +172,8 @@ impl Accumulator {
     }
 
     fn offset_after(&self, records: usize) -> Result<i64, AppendError> {
-        let after = i64::try_from(records).ok().and_then(|count| self.next_offset.checked_add(count));
+        let after =
+            i64::try_from(records).ok().and_then(|count| self.next_offset.checked_add(count));
         after.ok_or(AppendError::OffsetsExhausted)
     }
 

@@ -47,7 +47,11 @@ pub struct ReplicaConfig {
 
 impl ReplicaConfig {
     /// Kafka's defaults for this replica.
-    pub fn new(quorum: QuorumConfig, cluster_id: impl Into<Box<str>>, listener: ListenerName) -> Self {
+    pub fn new(
+        quorum: QuorumConfig,
+        cluster_id: impl Into<Box<str>>,
+        listener: ListenerName,
+    ) -> Self {
         Self {
             quorum,
             cluster_id: cluster_id.into(),

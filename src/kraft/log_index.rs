@@ -40,13 +40,24 @@ pub struct LogIndex {
 impl LogIndex {
     /// An empty log that starts at 0.
     pub const fn new() -> Self {
-        Self { start_offset: 0, end_offset: 0, high_watermark: 0, epochs: Vec::new(), snapshots: Vec::new() }
+        Self {
+            start_offset: 0,
+            end_offset: 0,
+            high_watermark: 0,
+            epochs: Vec::new(),
+            snapshots: Vec::new(),
+        }
     }
 
     /// An empty log that starts where its latest snapshot ends.
     pub fn after_snapshot(snapshot: OffsetAndEpoch) -> Self {
         let offset = snapshot.offset;
-        let mut index = Self { start_offset: offset, end_offset: offset, high_watermark: offset, ..Self::new() };
+        let mut index = Self {
+            start_offset: offset,
+            end_offset: offset,
+            high_watermark: offset,
+            ..Self::new()
+        };
         index.snapshots.push(snapshot);
         index
     }
@@ -153,7 +164,10 @@ impl LogIndex {
     /// Committed records would be lost; nothing changes.
     pub fn truncate_to(&mut self, end_offset: i64) -> Result<(), BelowHighWatermark> {
         if end_offset < self.high_watermark {
-            return Err(BelowHighWatermark { offset: end_offset, high_watermark: self.high_watermark });
+            return Err(BelowHighWatermark {
+                offset: end_offset,
+                high_watermark: self.high_watermark,
+            });
         }
         self.end_offset = self.end_offset.min(end_offset);
         self.epochs.retain(|(_, start)| *start < end_offset);
@@ -188,11 +202,14 @@ impl LogIndex {
     /// committed part, and there is such a snapshot.
     pub fn delete_before(&mut self, snapshot: OffsetAndEpoch) -> bool {
         let offset = snapshot.offset;
-        let allowed = self.snapshots.contains(&snapshot) && self.start_offset < offset && offset <= self.high_watermark;
+        let allowed = self.snapshots.contains(&snapshot)
+            && self.start_offset < offset
+            && offset <= self.high_watermark;
         if allowed {
             self.start_offset = offset;
             self.snapshots.retain(|known| *known >= snapshot);
-            let first = self.epochs.partition_point(|(_, start)| *start <= offset).saturating_sub(1);
+            let first =
+                self.epochs.partition_point(|(_, start)| *start <= offset).saturating_sub(1);
             self.epochs.drain(..first);
             if let Some((_, start)) = self.epochs.first_mut() {
                 *start = (*start).max(offset);

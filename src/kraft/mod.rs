@@ -1,12 +1,20 @@
 //! The metadata quorum (KIP-595, KIP-853): who votes in it, who leads it, and how that changes.
 
+mod accumulator;
 mod change;
+mod config;
+mod control_log;
+mod effect;
 mod election;
 mod epoch;
 mod format;
+mod log_index;
 mod offset_and_epoch;
 mod quorum;
 mod records;
+mod replica;
+mod requests;
+mod rpc;
 mod timer;
 mod voters;
 
@@ -17,6 +25,7 @@ pub use change::{
     UpgradeError, UpgradeMode, VoterChanges, admit_add, admit_remove, admit_update, check_add,
     check_update, decide_add, decide_remove, decide_update, decide_upgrade,
 };
+pub use control_log::{ControlLog, ControlLogError, NextRead, NotReadError};
 #[cfg(feature = "std")]
 pub use election::QuorumStateError;
 pub use election::{ElectionState, NegativeNodeId};
@@ -27,7 +36,11 @@ pub use epoch::{
     ReplicaDescription, ReplicaState, Resigned, Unattached, UnknownVoter, Upgrade, Verdict,
     VoteTally, end_quorum_backoff_ms, majority_end_offset,
 };
-pub use format::{DynamicVoter, DynamicVoters, ParseVoterError, ParseVotersError};
+pub use format::{
+    Address, AddressError, BootstrapServers, DirectoryKind, DynamicVoter, DynamicVoters,
+    FormatError, FormatPlan, FormatRequest, Formatted, InitialQuorum, LogDirectory, NewDirectory,
+    NodeConfig, NodeConfigError, ParseVoterError, ParseVotersError, ProcessRoles, StaticVoters,
+};
 pub use offset_and_epoch::OffsetAndEpoch;
 pub use quorum::{
     Persist, QuorumConfig, QuorumState, StaleTransition, StartError, Started, Transition,
@@ -45,7 +58,19 @@ pub use records::{
     VotersRecord, encode_voters,
 };
 pub use voters::{
-    BlankListenerName, DirectoryId, Endpoint, Endpoints, HistoryError, InvalidVersionRange,
+    BlankListenerName, DirectoryId, Endpoint, Endpoints, HistoryError, Host, InvalidVersionRange,
     KRaftVersion, ListenerName, LogHistory, ParseDirectoryIdError, ReplicaKey, SupportedVersions,
     UnknownKRaftVersion, VoterChangeError, VoterHistory, VoterNode, VoterSet,
+};
+
+pub use accumulator::AppendError;
+pub use config::ReplicaConfig;
+pub use effect::{Effect, ReadRecords, ReadSnapshot, Reply};
+pub use log_index::{BelowHighWatermark, LogIndex, LogPosition};
+pub use replica::{Fatal, Replica, RequestHeader, ResignError, StartReplicaError, Storage};
+pub use requests::Correlation;
+pub use rpc::{
+    AddVoterRequest, Answer, BatchContent, BeginQuorumEpochRequest, EndQuorumEpochRequest,
+    FetchRecordsRequest, FetchSnapshotRequest, FetchedRecords, FetchedSnapshot, KnownHighWatermark,
+    LogBatch, Node, PartitionAnswer, Request, Response, UpdateVoterRequest, VoteRequest,
 };

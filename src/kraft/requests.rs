@@ -44,7 +44,11 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(bootstrap: Vec<Node>, retry_backoff_ms: u32, request_timeout_ms: u32) -> Self {
+    pub(super) fn new(
+        bootstrap: Vec<Node>,
+        retry_backoff_ms: u32,
+        request_timeout_ms: u32,
+    ) -> Self {
         Self {
             entries: BTreeMap::new(),
             bootstrap,
@@ -105,7 +109,11 @@ impl Connections {
 
     /// A bootstrap server that a request may go to, the first one from a random one on; none while a request is in
     /// flight to anybody. One draw, if nothing is in flight.
-    pub(super) fn ready_bootstrap(&mut self, now: Monotonic, random: &mut dyn Random) -> Option<Node> {
+    pub(super) fn ready_bootstrap(
+        &mut self,
+        now: Monotonic,
+        random: &mut dyn Random,
+    ) -> Option<Node> {
         if self.has_any_in_flight(now) {
             return None;
         }
@@ -127,7 +135,11 @@ impl Connections {
                 Connection::BackingOff { .. } => backoff = backoff.min(remaining),
             }
         }
-        if self.bootstrap.iter().any(|node| !self.entries.contains_key(&node.id)) { 0 } else { backoff }
+        if self.bootstrap.iter().any(|node| !self.entries.contains_key(&node.id)) {
+            0
+        } else {
+            backoff
+        }
     }
 
     /// Notes a request to `node`.

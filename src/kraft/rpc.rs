@@ -2,9 +2,8 @@
 
 use super::offset_and_epoch::OffsetAndEpoch;
 use super::records::ControlRecord;
-use super::voters::{Endpoint, Endpoints, ReplicaKey, SupportedVersions};
+use super::voters::{Endpoint, Endpoints, Host, ReplicaKey, SupportedVersions};
 use crate::error_code::ErrorCode;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use bytes::Bytes;
 
@@ -15,7 +14,7 @@ pub struct Node {
     /// Its node id; below 0 for a bootstrap server, of which only the address is known.
     pub id: i32,
     /// Its host.
-    pub host: Arc<str>,
+    pub host: Host,
     /// Its port.
     pub port: u16,
 }
@@ -23,7 +22,7 @@ pub struct Node {
 impl Node {
     /// The node with this id at this endpoint.
     pub fn at(id: i32, endpoint: &Endpoint) -> Self {
-        Self { id, host: Arc::clone(&endpoint.host), port: endpoint.port }
+        Self { id, host: endpoint.host.clone(), port: endpoint.port }
     }
 }
 

@@ -2,15 +2,16 @@
 
 use crate::fields::{Fields, integer, same};
 use crate::kraft_quorum_state::{election_state, file_as_json};
-use crate::kraft_values::{
-    endpoints, key, keys, optional_directory, supported_versions, voter_set,
+use crate::quorum::{
+    endpoints, endpoints_value, key, key_value, keys, optional_directory, supported_versions,
+    voters,
 };
 use crate::runner::{Outcome, Subject};
 use crate::value::optional_integer;
 use kafka_coordination::kraft::{
-    DirectoryId, ElectionState, Endpoints, EpochState, EpochStateKind, KRaftVersion, LogVoters,
-    Persist, QuorumConfig, QuorumState, ReplicaKey, StartError, Transition, TransitionError,
-    Verdict, VoteTally, VoterSet,
+    DirectoryId, ElectionState, EpochState, EpochStateKind, KRaftVersion, LogVoters, Persist,
+    QuorumConfig, QuorumState, StartError, Transition, TransitionError, Verdict, VoteTally,
+    VoterSet,
 };
 use kafka_coordination::{Monotonic, Random};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ impl Replica {
                 election_timeout_ms: config.integer("election_timeout_ms")?,
                 fetch_timeout_ms: config.integer("fetch_timeout_ms")?,
             },
-            voters: voter_set(scenario.list("static_voters")?)?,
+            voters: voters(scenario.list("static_voters")?)?,
             voters_offset: None,
             version: KRaftVersion::V0,
             file: None,
@@ -108,8 +109,8 @@ impl Replica {
         if let Some(level) = optional_integer(entry.value("kraft_version")?)? {
             self.version = KRaftVersion::from_level(level).map_err(|error| error.to_string())?;
         }
-        if let Some(voters) = entry.value("voters")?.as_array() {
-            self.voters = voter_set(voters)?;
+        if let Some(set) = entry.value("voters")?.as_array() {
+            self.voters = voters(set)?;
             self.voters_offset = Some(self.voters_offset.map_or(0, |offset| offset + 1));
         }
         Ok(())
@@ -147,7 +148,11 @@ impl Replica {
         let changed = self.file.as_ref().filter(|file| before.as_ref() != Some(*file));
         same("file", &file.cloned(), &changed.map(|file| file_members(file)).transpose()?)?;
         let state = state.map(normalised).filter(|state| !state.is_null());
-        same("state", &state, &self.quorum.as_ref().map(|quorum| self.state_of(quorum)))
+        same(
+            "state",
+            &state,
+            &self.quorum.as_ref().map(|quorum| state_value(quorum, self.latest(), self.now)),
+        )
     }
 
     fn run(
@@ -353,62 +358,6 @@ impl Replica {
             _ => Err("ILLEGAL_STATE"),
         })
     }
-
-    fn state_of(&self, quorum: &QuorumState) -> Value {
-        let (state, now) = (quorum.state(), self.now);
-        let mut value = json!({
-            "name": format!("{:?}", state.kind()),
-            "epoch": quorum.epoch(),
-            "leader_id": state.leader_id(),
-            "leader_endpoints": state.leader_endpoints().map_or_else(|| json!([]), endpoints_json),
-            "voted_key": state.voted_key().map(key_json),
-            "high_watermark": state.high_watermark(),
-            "is_observer": quorum.is_observer(self.latest()),
-            "is_only_voter": quorum.is_only_voter(self.latest()),
-            "has_remote_leader": quorum.has_remote_leader(),
-        });
-        let fields = value.as_object_mut().expect("an object");
-        let mut election = |remaining: i64| {
-            fields.insert("remaining_election_time_ms".into(), json!(remaining));
-            fields.insert("has_election_timeout_expired".into(), json!(remaining == 0));
-        };
-        match state {
-            EpochState::Unattached(state) => {
-                election(state.remaining_election_ms(now));
-                fields.insert("election_timeout_ms".into(), json!(state.election_timeout_ms()));
-            }
-            EpochState::Prospective(state) => {
-                election(state.remaining_election_ms(now));
-                fields.insert("election".into(), tally_json(state.tally()));
-            }
-            EpochState::Candidate(state) => {
-                election(state.remaining_election_ms(now));
-                fields.insert("election".into(), tally_json(state.tally()));
-            }
-            EpochState::Follower(state) => {
-                let remaining = state.remaining_fetch_ms(now);
-                let due = state.update_voter_due(now);
-                fields.insert("remaining_fetch_time_ms".into(), json!(remaining));
-                fields.insert("has_fetch_timeout_expired".into(), json!(remaining == 0));
-                fields.insert("has_update_voter_set_period_expired".into(), json!(due));
-                fields.insert("has_updated_leader".into(), json!(state.has_updated_leader()));
-            }
-            EpochState::Leader(state) => {
-                let voter_ids: Vec<_> = state.voters().ids().collect();
-                fields.insert("epoch_start_offset".into(), json!(state.epoch_start_offset()));
-                fields.insert("granting_voters".into(), json!(state.granting_voters()));
-                fields.insert("voter_ids".into(), json!(voter_ids));
-            }
-            EpochState::Resigned(state) => {
-                election(state.remaining_election_ms(now));
-                fields.insert("unacked_voters".into(), json!(state.unacknowledged()));
-                let successors = state.preferred_successors().iter().copied().map(key_json);
-                fields.insert("preferred_successors".into(), successors.collect());
-            }
-            _ => panic!("an unknown state"),
-        }
-        normalised(&value)
-    }
 }
 
 fn error_name(op: &str, error: TransitionError) -> &'static str {
@@ -419,22 +368,9 @@ fn error_name(op: &str, error: TransitionError) -> &'static str {
     }
 }
 
-fn key_json(key: ReplicaKey) -> Value {
-    let directory = key.directory_id.map(DirectoryId::as_u128);
-    json!({"id": key.id, "directory_id": directory.map(|bits| format!("{bits:032x}"))})
-}
-
-fn endpoints_json(endpoints: &Endpoints) -> Value {
-    let endpoints = endpoints.iter().map(|endpoint| {
-        let (name, host) = (endpoint.listener.as_str(), &*endpoint.host);
-        json!({"name": name, "host": host, "port": endpoint.port})
-    });
-    endpoints.collect()
-}
-
 fn tally_json(tally: &VoteTally) -> Value {
     let ids = |verdict| tally.voters(verdict).map(|key| key.id).collect::<Vec<_>>();
-    let unrecorded: Vec<_> = tally.voters(Verdict::Unrecorded).map(key_json).collect();
+    let unrecorded: Vec<_> = tally.voters(Verdict::Unrecorded).map(|key| key_value(&key)).collect();
     json!({
         "granting_voters": ids(Verdict::Granted),
         "rejecting_voters": ids(Verdict::Rejected),
@@ -444,8 +380,66 @@ fn tally_json(tally: &VoteTally) -> Value {
     })
 }
 
+/// A state as the vectors write it.
+pub(crate) fn state_value(quorum: &QuorumState, latest: LogVoters<'_>, now: Monotonic) -> Value {
+    let state = quorum.state();
+    let mut value = json!({
+        "name": format!("{:?}", state.kind()),
+        "epoch": quorum.epoch(),
+        "leader_id": state.leader_id(),
+        "leader_endpoints": state.leader_endpoints().map_or_else(|| json!([]), endpoints_value),
+        "voted_key": state.voted_key().map(|key| key_value(&key)),
+        "high_watermark": state.high_watermark(),
+        "is_observer": quorum.is_observer(latest),
+        "is_only_voter": quorum.is_only_voter(latest),
+        "has_remote_leader": quorum.has_remote_leader(),
+    });
+    let fields = value.as_object_mut().expect("an object");
+    let mut election = |remaining: i64| {
+        fields.insert("remaining_election_time_ms".into(), json!(remaining));
+        fields.insert("has_election_timeout_expired".into(), json!(remaining == 0));
+    };
+    match state {
+        EpochState::Unattached(state) => {
+            election(state.remaining_election_ms(now));
+            fields.insert("election_timeout_ms".into(), json!(state.election_timeout_ms()));
+        }
+        EpochState::Prospective(state) => {
+            election(state.remaining_election_ms(now));
+            fields.insert("election".into(), tally_json(state.tally()));
+        }
+        EpochState::Candidate(state) => {
+            election(state.remaining_election_ms(now));
+            fields.insert("election".into(), tally_json(state.tally()));
+        }
+        EpochState::Follower(state) => {
+            let remaining = state.remaining_fetch_ms(now);
+            let due = state.update_voter_due(now);
+            fields.insert("remaining_fetch_time_ms".into(), json!(remaining));
+            fields.insert("has_fetch_timeout_expired".into(), json!(remaining == 0));
+            fields.insert("has_update_voter_set_period_expired".into(), json!(due));
+            fields.insert("has_updated_leader".into(), json!(state.has_updated_leader()));
+        }
+        EpochState::Leader(state) => {
+            let voter_ids: Vec<_> = state.voters().ids().collect();
+            fields.insert("epoch_start_offset".into(), json!(state.epoch_start_offset()));
+            fields.insert("granting_voters".into(), json!(state.granting_voters()));
+            fields.insert("voter_ids".into(), json!(voter_ids));
+        }
+        EpochState::Resigned(state) => {
+            election(state.remaining_election_ms(now));
+            fields.insert("unacked_voters".into(), json!(state.unacknowledged()));
+            let successors =
+                state.preferred_successors().iter().copied().map(|key| key_value(&key));
+            fields.insert("preferred_successors".into(), successors.collect());
+        }
+        _ => panic!("an unknown state"),
+    }
+    normalised(&value)
+}
+
 /// The same with large integers as numbers and sets in order.
-fn normalised(value: &Value) -> Value {
+pub(crate) fn normalised(value: &Value) -> Value {
     const SETS: [&str; 6] = [
         "leader_endpoints",
         "granting_voters",

@@ -1,7 +1,8 @@
 //! The persisted election state and its file: Kafka's `ElectionState` and `FileQuorumStateStore`.
 
 use crate::fields::{Fields, integer, same};
-use crate::kraft_values::{bytes, key, optional_key};
+use crate::producer_state::bytes_of;
+use crate::quorum::{key, optional_key};
 use crate::runner::{Outcome, Subject};
 use crate::value::optional_integer;
 use kafka_coordination::kraft::{ElectionState, KRaftVersion, QuorumStateError};
@@ -68,7 +69,7 @@ fn write(scenario: &Fields<'_>) -> Result<Outcome, String> {
 fn read(scenario: &Fields<'_>) -> Result<Outcome, String> {
     let file = match scenario.find("file") {
         Some(text) if !text.is_null() => text.as_str().ok_or("file is not text")?.into(),
-        _ => bytes(scenario.value("file_bytes")?)?,
+        _ => bytes_of(scenario.text("file_bytes")?)?,
     };
     scenario.find("file_bytes");
     let quirk = scenario.boolean("quirk")?;

@@ -17,12 +17,17 @@
 mod fetch_session_handler;
 mod fetch_sessions;
 mod fields;
+mod kraft_control_log;
 mod kraft_quorum;
 mod kraft_quorum_state;
-mod kraft_values;
+mod kraft_records;
+mod kraft_vote_rpc;
+mod kraft_voter_history;
+mod kraft_voter_set;
 mod producer_batches;
 mod producer_snapshot;
 mod producer_state;
+mod quorum;
 mod runner;
 mod value;
 
@@ -37,6 +42,11 @@ const SUBJECTS: &[&Subject] = &[
     &fetch_sessions::SUBJECT,
     &kraft_quorum::SUBJECT,
     &kraft_quorum_state::SUBJECT,
+    &kraft_control_log::SUBJECT,
+    &kraft_records::SUBJECT,
+    &kraft_vote_rpc::SUBJECT,
+    &kraft_voter_history::SUBJECT,
+    &kraft_voter_set::SUBJECT,
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
 ];

@@ -29,6 +29,7 @@ pub struct Follower {
     pub(in crate::kraft) voters: Vec<i32>,
     pub(in crate::kraft) high_watermark: Option<i64>,
     pub(in crate::kraft) has_fetched_from_leader: bool,
+    pub(in crate::kraft) has_leader_resigned: bool,
     pub(in crate::kraft) has_updated_leader: bool,
     pub(in crate::kraft) fetch_timeout_ms: i64,
     pub(in crate::kraft) fetch_timer: Timer,
@@ -58,6 +59,7 @@ impl Follower {
             voters,
             high_watermark,
             has_fetched_from_leader: false,
+            has_leader_resigned: false,
             has_updated_leader: false,
             fetch_timeout_ms,
             fetch_timer: Timer::new(fetch_timeout_ms, now),
@@ -104,7 +106,7 @@ impl Follower {
     /// (KAFKA-20895).
     pub(in crate::kraft) fn leader_resigned(&mut self, backoff_ms: i64, now: Monotonic) {
         self.fetch_timer.reset(backoff_ms, now);
-        self.has_fetched_from_leader = false;
+        self.has_leader_resigned = true;
     }
 
     /// Whether it is time to consider telling the leader this voter's endpoints and versions.
@@ -126,6 +128,11 @@ impl Follower {
     /// Notes that this leader knows them.
     pub const fn set_updated_leader(&mut self) {
         self.has_updated_leader = true;
+    }
+
+    /// Up to where the log is known to be committed, exclusive.
+    pub const fn high_watermark(&self) -> Option<i64> {
+        self.high_watermark
     }
 
     /// Takes over what the leader says is committed; none is "not known". Gives whether it differs from a known one.

@@ -169,9 +169,10 @@ impl EpochState {
     ) -> bool {
         match self {
             Self::Leader(_) => false,
-            // A follower that has never got through to its leader does not defend it.
+            // A follower defends its leader if it has got through to it, and the leader has not resigned (KAFKA-20895).
             Self::Follower(state) => {
-                is_pre_vote && is_log_up_to_date && !state.has_fetched_from_leader
+                let defends = state.has_fetched_from_leader && !state.has_leader_resigned;
+                is_pre_vote && is_log_up_to_date && !defends
             }
             Self::Candidate(_) | Self::Resigned(_) => is_pre_vote && is_log_up_to_date,
             Self::Unattached(_) | Self::Prospective(_) if is_pre_vote => is_log_up_to_date,

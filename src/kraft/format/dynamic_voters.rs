@@ -1,15 +1,17 @@
 //! The voters of a new quorum, as an operator writes them.
 
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
+use alloc::format;
+use alloc::string::ToString;
 use core::fmt;
+use core::net::Ipv6Addr;
 use core::num::ParseIntError;
 use core::str::FromStr;
 
 use thiserror::Error;
 
 use crate::kraft::voters::{
-    DirectoryId, Endpoint, Endpoints, ListenerName, ParseDirectoryIdError, ReplicaKey,
+    DirectoryId, Endpoint, Endpoints, Host, ListenerName, ParseDirectoryIdError, ReplicaKey,
     SupportedVersions, VoterNode, VoterSet,
 };
 
@@ -27,7 +29,7 @@ use crate::kraft::voters::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DynamicVoter {
     node_id: i32,
-    host: Arc<str>,
+    host: Host,
     port: u16,
     directory_id: DirectoryId,
 }
@@ -36,25 +38,20 @@ impl DynamicVoter {
     /// The voter with this id, at `host:port`, with this metadata directory.
     ///
     /// # Errors
-    /// [`ParseVoterError::NegativeNodeId`], [`ParseVoterError::EmptyHost`],
-    /// [`ParseVoterError::PortOutOfRange`] for port 0.
+    /// [`ParseVoterError::NegativeNodeId`], [`ParseVoterError::PortOutOfRange`] for port 0.
     pub fn new(
         node_id: i32,
-        host: impl Into<Arc<str>>,
+        host: impl Into<Host>,
         port: u16,
         directory_id: DirectoryId,
     ) -> Result<Self, ParseVoterError> {
-        let host = host.into();
         if node_id < 0 {
             return Err(ParseVoterError::NegativeNodeId { node_id });
-        }
-        if host.is_empty() {
-            return Err(ParseVoterError::EmptyHost);
         }
         if port == 0 {
             return Err(ParseVoterError::PortOutOfRange { port: 0 });
         }
-        Ok(Self { node_id, host, port, directory_id })
+        Ok(Self { node_id, host: host.into(), port, directory_id })
     }
 
     /// The node's id, from 0.
@@ -62,7 +59,7 @@ impl DynamicVoter {
         self.node_id
     }
 
-    /// The host, without brackets; not empty.
+    /// The host, without brackets. Empty is taken for the node's own machine, `localhost`.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -78,9 +75,9 @@ impl DynamicVoter {
     }
 
     /// The voter as it stands in the bootstrap checkpoint: at one listener, and with levels 0 and 1 of
-    /// `kraft.version`.
+    /// `kraft.version`. Its host is the text that Java has for it: an IPv6 address is written in full.
     pub fn to_voter_node(&self, listener: &ListenerName) -> VoterNode {
-        let endpoint = Endpoint::new(listener.clone(), Arc::clone(&self.host), self.port);
+        let endpoint = Endpoint::new(listener.clone(), as_java_writes(&self.host), self.port);
         VoterNode {
             key: ReplicaKey::new(self.node_id, self.directory_id),
             endpoints: Endpoints::new([endpoint]),
@@ -194,6 +191,19 @@ impl FromStr for DynamicVoters {
     }
 }
 
+/// An IPv6 address with all its eight parts; one that stands for an IPv4 address as that; no host as
+/// `localhost`; any other as it is.
+fn as_java_writes(host: &Host) -> Host {
+    if host.is_empty() {
+        return "localhost".into();
+    }
+    let Ok(address) = host.parse::<Ipv6Addr>() else { return host.clone() };
+    if let Some(address) = address.to_ipv4_mapped() {
+        return address.to_string().into();
+    }
+    address.segments().map(|part| format!("{part:x}")).join(":").into()
+}
+
 /// Without spaces and control characters at both ends, as Java trims.
 fn trim(text: &str) -> &str {
     text.trim_matches(|character| character <= ' ')
@@ -241,11 +251,6 @@ pub enum ParseVoterError {
         /// The port.
         port: i32,
     },
-    /// The host is empty.
-    ///
-    /// Deviation: Kafka takes it.
-    #[error("the host is empty")]
-    EmptyHost,
     /// The directory id is none.
     #[error("the directory id is none: {0}")]
     DirectoryId(#[from] ParseDirectoryIdError),

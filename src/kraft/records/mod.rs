@@ -9,6 +9,7 @@ mod messages;
 mod reader;
 #[cfg(feature = "std")]
 mod snapshot;
+mod snapshot_header;
 mod voters_record;
 mod writer;
 
@@ -21,9 +22,8 @@ pub use messages::{
     KRaftVersionRecord, LeaderChangeMessage, SnapshotFooterRecord, SnapshotHeaderRecord,
 };
 #[cfg(feature = "std")]
-pub use snapshot::{
-    SnapshotError, SnapshotHeader, SnapshotReader, encode_snapshot_footer, encode_snapshot_header,
-};
+pub use snapshot::{SnapshotError, SnapshotReader, encode_snapshot_footer, encode_snapshot_header};
+pub use snapshot_header::SnapshotHeader;
 pub use voters_record::{
     InvalidVoter, RecordEndpoint, RecordEndpoints, RecordVoter, VotersRecord, encode_voters,
 };

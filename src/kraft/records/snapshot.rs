@@ -5,40 +5,10 @@ use alloc::vec::Vec;
 use thiserror::Error;
 
 use super::batch::{Batch, BatchError, Batches, encode_control_batch};
-use super::control_record::{ControlMessage, ControlRecord};
+use super::control_record::{ControlMessage, ControlRecord, InvalidControlRecord};
 use super::error::EncodeError;
-use crate::kraft::voters::{KRaftVersion, VoterSet};
+use super::snapshot_header::SnapshotHeader;
 use crate::time::Timestamp;
-
-/// What a snapshot says of the quorum, in its first batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SnapshotHeader {
-    /// The timestamp of the last record of the log that the snapshot stands for.
-    pub last_contained_log_timestamp: Timestamp,
-    /// The level of `kraft.version` there; at level 0 it is not written.
-    pub kraft_version: KRaftVersion,
-    /// The voters there, if the log had any.
-    pub voters: Option<VoterSet>,
-}
-
-impl SnapshotHeader {
-    /// The records of the header, in the order in which they are written.
-    ///
-    /// # Errors
-    /// [`EncodeError::VotersAtLevelZero`].
-    pub fn to_records(&self) -> Result<Vec<ControlRecord>, EncodeError> {
-        let last_contained_log_timestamp = self.last_contained_log_timestamp;
-        let mut records =
-            Vec::from([ControlRecord::SnapshotHeader { last_contained_log_timestamp }]);
-        if self.kraft_version.is_reconfiguration_supported() {
-            records.push(ControlRecord::KRaftVersion(self.kraft_version));
-            records.extend(self.voters.clone().map(ControlRecord::Voters));
-        } else if self.voters.is_some() {
-            return Err(EncodeError::VotersAtLevelZero);
-        }
-        Ok(records)
-    }
-}
 
 /// Appends to `out` the first batch of the snapshot whose id has this epoch. Returns the offset at
 /// which the next batch starts: offsets in a snapshot count from 0 and say nothing of the log.
@@ -99,6 +69,21 @@ impl<'a> SnapshotReader<'a> {
     pub const fn last_contained_log_timestamp(&self) -> Timestamp {
         self.last_contained_log_timestamp
     }
+
+    /// Reads on to the end: what all the control records say. Data is passed over, but its checksums are
+    /// verified.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn control_records(self) -> Result<Vec<ControlRecord>, SnapshotError> {
+        let mut records = Vec::new();
+        for batch in self {
+            for message in batch?.control_records.iter().flatten() {
+                records.push(message.to_record()?);
+            }
+        }
+        Ok(records)
+    }
 }
 
 impl<'a> Iterator for SnapshotReader<'a> {
@@ -119,7 +104,10 @@ pub enum SnapshotError {
     /// It does not start with the header.
     #[error("a snapshot that does not start with its header")]
     NoHeader,
-    /// The first batch cannot be read.
+    /// A batch cannot be read.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// A control record makes no sense.
+    #[error(transparent)]
+    Record(#[from] InvalidControlRecord),
 }

@@ -14,9 +14,15 @@ impl Replica {
     /// # Errors
     ///
     /// The replica does not lead in that epoch, or cannot take the records; nothing changes.
-    pub fn prepare_append(&mut self, epoch: i32, records: Vec<Bytes>, now: Monotonic) -> Result<i64, AppendError> {
+    pub fn prepare_append(
+        &mut self,
+        epoch: i32,
+        records: Vec<Bytes>,
+        now: Monotonic,
+    ) -> Result<i64, AppendError> {
         let accumulator = self.accumulator.as_mut().filter(|_| self.fatal.is_none());
-        let last_offset = accumulator.ok_or(AppendError::NotLeader { epoch })?.prepare(epoch, records, now)?;
+        let last_offset =
+            accumulator.ok_or(AppendError::NotLeader { epoch })?.prepare(epoch, records, now)?;
         self.wake = Some(now);
         Ok(last_offset)
     }
@@ -51,7 +57,9 @@ impl Replica {
         }
         let end_offset = self.log.end_offset();
         let voters = self.control.voters().clone();
-        let moved = self.leader_mut().and_then(|leader| leader.appended(end_offset, &voters).ok().flatten());
+        let moved = self
+            .leader_mut()
+            .and_then(|leader| leader.appended(end_offset, &voters).ok().flatten());
         self.flush();
         if let Some(high_watermark) = moved {
             self.commit_as_leader(high_watermark, context)?;

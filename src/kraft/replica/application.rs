@@ -15,11 +15,13 @@ pub(super) struct Application {
     is_busy: bool,
     /// The last leader that it was told of, and its epoch.
     leader: (Option<i32>, i32),
+    /// Whether it is told anything: from the first call after the start on.
+    is_listening: bool,
 }
 
 impl Application {
     pub(super) const fn new() -> Self {
-        Self { next_offset: None, is_busy: false, leader: (None, 0) }
+        Self { next_offset: None, is_busy: false, leader: (None, 0), is_listening: false }
     }
 }
 
@@ -36,6 +38,7 @@ impl Replica {
 
     /// Gives the state machine what is committed, and tells it of the leader.
     pub(super) fn feed_application(&mut self) -> Result<(), Fatal> {
+        self.application.is_listening = true;
         if let Some(high_watermark) = self.quorum.state().high_watermark() {
             self.deliver(high_watermark)?;
         }
@@ -50,7 +53,8 @@ impl Replica {
         let start = self.log.start_offset();
         let next = self.application.next_offset;
         if next.is_none_or(|next| next < high_watermark && next < start)
-            && let Some(snapshot) = self.log.latest_snapshot().filter(|_| next.is_some() || high_watermark > -1)
+            && let Some(snapshot) =
+                self.log.latest_snapshot().filter(|_| next.is_some() || high_watermark > -1)
         {
             self.application.is_busy = true;
             self.effect(Effect::LoadSnapshot(snapshot));
@@ -82,7 +86,7 @@ impl Replica {
             }
             _ => true,
         };
-        if is_news && may_hear {
+        if is_news && may_hear && self.application.is_listening {
             self.application.leader = (leader_id, epoch);
             self.effect(Effect::LeaderChanged { leader_id, epoch });
         }
@@ -101,7 +105,11 @@ impl Replica {
     }
 
     /// The log is committed up to here, as this leader counts.
-    pub(super) fn commit_as_leader(&mut self, high_watermark: i64, context: &mut Context<'_>) -> Result<(), Fatal> {
+    pub(super) fn commit_as_leader(
+        &mut self,
+        high_watermark: i64,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fatal> {
         self.log.set_high_watermark(high_watermark);
         self.effect(Effect::HighWatermark(high_watermark));
         self.changes_see_high_watermark(context);

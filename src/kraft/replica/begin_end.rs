@@ -29,7 +29,12 @@ impl Replica {
             let mut error = replica.check_leader_sender(request.leader_id, request.epoch);
             if error.is_none() {
                 let endpoints = replica.endpoints_of(request.leader_id, &request.leader_endpoints);
-                replica.maybe_transition(Some(request.leader_id), request.epoch, endpoints, context)?;
+                replica.maybe_transition(
+                    Some(request.leader_id),
+                    request.epoch,
+                    endpoints,
+                    context,
+                )?;
                 if !replica.is_meant(request.voter) {
                     error = Some(ErrorCode::InvalidVoterKey);
                 }
@@ -59,13 +64,19 @@ impl Replica {
             let error = replica.check_leader_sender(request.leader_id, request.epoch);
             if error.is_none() {
                 let endpoints = replica.endpoints_of(request.leader_id, &request.leader_endpoints);
-                replica.maybe_transition(Some(request.leader_id), request.epoch, endpoints, context)?;
+                replica.maybe_transition(
+                    Some(request.leader_id),
+                    request.epoch,
+                    endpoints,
+                    context,
+                )?;
                 let candidates = request.preferred_candidates.iter().copied();
                 let backoff_ms = replica.config.quorum.local_key().map_or(0, |local| {
                     end_quorum_backoff_ms(local, candidates, replica.config.election_backoff_max_ms)
                 });
-                if let Some(follower) =
-                    replica.follower_mut().filter(|follower| follower.leader_id() == request.leader_id)
+                if let Some(follower) = replica
+                    .follower_mut()
+                    .filter(|follower| follower.leader_id() == request.leader_id)
                 {
                     follower.leader_resigned(backoff_ms, now);
                     replica.wake = Some(now);
@@ -119,7 +130,12 @@ impl Replica {
     }
 
     /// The answer to a request about the metadata partition, with the leader as it is known after it.
-    pub(super) fn answer<T>(&self, header: &RequestHeader<'_>, error: ErrorCode, body: T) -> Answer<T> {
+    pub(super) fn answer<T>(
+        &self,
+        header: &RequestHeader<'_>,
+        error: ErrorCode,
+        body: T,
+    ) -> Answer<T> {
         self.answer_from(header, 1, error, body)
     }
 
@@ -133,13 +149,19 @@ impl Replica {
     ) -> Answer<T> {
         let state = self.quorum.state();
         let leader_id = state.leader_id();
-        let leader = leader_id.filter(|_| header.version >= with_nodes_from).and_then(|leader_id| {
-            let endpoints = state.leader_endpoints().filter(|endpoints| !endpoints.is_empty());
-            let endpoint = endpoints?.get(&header.listener)?;
-            Some(Node::at(leader_id, endpoint))
-        });
-        let partition = crate::kraft::rpc::PartitionAnswer { error, leader_id, epoch: state.epoch(), body };
-        Answer { error: ErrorCode::None, partition: Some(partition), nodes: leader.into_iter().collect() }
+        let leader =
+            leader_id.filter(|_| header.version >= with_nodes_from).and_then(|leader_id| {
+                let endpoints = state.leader_endpoints().filter(|endpoints| !endpoints.is_empty());
+                let endpoint = endpoints?.get(&header.listener)?;
+                Some(Node::at(leader_id, endpoint))
+            });
+        let partition =
+            crate::kraft::rpc::PartitionAnswer { error, leader_id, epoch: state.epoch(), body };
+        Answer {
+            error: ErrorCode::None,
+            partition: Some(partition),
+            nodes: leader.into_iter().collect(),
+        }
     }
 
     /// Notes what a voter has heard.
@@ -151,4 +173,3 @@ impl Replica {
         }
     }
 }
-

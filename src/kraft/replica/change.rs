@@ -32,7 +32,9 @@ impl Replica {
                 replica.refuse(id, error, None);
                 return Ok(());
             }
-            replica.change(context, |changes, leader, log| changes.add_voter(id, request, leader, log, now))
+            replica.change(context, |changes, leader, log| {
+                changes.add_voter(id, request, leader, log, now)
+            })
         });
     }
 
@@ -49,7 +51,9 @@ impl Replica {
                 replica.refuse(id, error, None);
                 return Ok(());
             }
-            replica.change(context, |changes, leader, log| changes.remove_voter(id, request, leader, log, now))
+            replica.change(context, |changes, leader, log| {
+                changes.remove_voter(id, request, leader, log, now)
+            })
         });
     }
 
@@ -67,7 +71,9 @@ impl Replica {
                 replica.refuse(id, error, Some(leader));
                 return Ok(());
             }
-            replica.change(context, |changes, leader, log| changes.update_voter(id, request, leader, log, now))
+            replica.change(context, |changes, leader, log| {
+                changes.update_voter(id, request, leader, log, now)
+            })
         });
     }
 
@@ -95,7 +101,10 @@ impl Replica {
         CurrentLeader {
             id: state.leader_id().unwrap_or(-1),
             epoch: state.epoch(),
-            endpoint: state.leader_endpoints().and_then(|endpoints| endpoints.get(listener)).cloned(),
+            endpoint: state
+                .leader_endpoints()
+                .and_then(|endpoints| endpoints.get(listener))
+                .cloned(),
         }
     }
 
@@ -110,7 +119,9 @@ impl Replica {
             offset: self.control.voters_offset(),
             kraft_version: self.control.kraft_version(),
         };
-        if let (Some(changes), EpochState::Leader(leader)) = (&mut self.changes, self.quorum.state_mut()) {
+        if let (Some(changes), EpochState::Leader(leader)) =
+            (&mut self.changes, self.quorum.state_mut())
+        {
             act(changes, leader, log);
         }
         self.wake = Some(context.now);
@@ -129,13 +140,15 @@ impl Replica {
                     match self.maybe_send(node, Request::ApiVersions, context).correlation {
                         Some(correlation) => self.probe = Some((correlation, id)),
                         None => {
-                            let _connection = self.probe_outcome(id, ProbeOutcome::NotSent, context);
+                            let _connection =
+                                self.probe_outcome(id, ProbeOutcome::NotSent, context);
                         }
                     }
                 }
                 ChangeEffect::Append { id, kraft_version, voters } => {
                     let version = kraft_version.map(ControlRecord::KRaftVersion);
-                    let records: Vec<_> = version.into_iter().chain(voters.map(ControlRecord::Voters)).collect();
+                    let records: Vec<_> =
+                        version.into_iter().chain(voters.map(ControlRecord::Voters)).collect();
                     let last = i64::try_from(records.len()).unwrap_or(i64::MAX).saturating_sub(1);
                     let queued = self.queue_control(records);
                     match (queued, self.changes.as_mut(), self.quorum.state_mut()) {
@@ -160,7 +173,10 @@ impl Replica {
     pub(super) fn carry_out_last(&mut self, mut changes: VoterChanges) {
         while let Some(effect) = changes.poll_effect() {
             if let ChangeEffect::Answer { request, result, leader } = effect {
-                self.effect(Effect::Reply { request, reply: Reply::VoterChange { result, leader } });
+                self.effect(Effect::Reply {
+                    request,
+                    reply: Reply::VoterChange { result, leader },
+                });
             }
         }
     }
@@ -168,7 +184,9 @@ impl Replica {
     /// Gives up a change whose time is over. Gives the milliseconds until the running one's is.
     pub(super) fn poll_changes(&mut self, context: &mut Context<'_>) -> i64 {
         let now = context.now;
-        if let (Some(changes), EpochState::Leader(leader)) = (&mut self.changes, self.quorum.state()) {
+        if let (Some(changes), EpochState::Leader(leader)) =
+            (&mut self.changes, self.quorum.state())
+        {
             changes.handle_timeout(leader, now);
         }
         self.carry_out_changes(context);
@@ -183,8 +201,13 @@ impl Replica {
             offset: self.control.voters_offset(),
             kraft_version: self.control.kraft_version(),
         };
-        if let (Some(changes), EpochState::Leader(leader)) = (&mut self.changes, self.quorum.state_mut()) {
+        if let (Some(changes), EpochState::Leader(leader)) =
+            (&mut self.changes, self.quorum.state_mut())
+        {
             changes.high_watermark_moved(leader, log);
+            if leader.is_resignation_requested() {
+                self.wake = Some(context.now);
+            }
         }
         self.carry_out_changes(context);
     }
@@ -220,7 +243,9 @@ impl Replica {
             kraft_version: self.control.kraft_version(),
         };
         let connection = match (&mut self.changes, self.quorum.state_mut()) {
-            (Some(changes), EpochState::Leader(leader)) => changes.probed(id, outcome, leader, log, now),
+            (Some(changes), EpochState::Leader(leader)) => {
+                changes.probed(id, outcome, leader, log, now)
+            }
             _ => Connection::Free,
         };
         self.carry_out_changes(context);

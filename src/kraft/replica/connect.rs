@@ -26,7 +26,10 @@ impl Replica {
             Availability::Ready => {
                 let correlation = self.connections.sent(to.id, context.now);
                 self.effect(Effect::Send { correlation, to, request });
-                Sent { correlation: Some(correlation), wait_ms: self.connections.request_timeout_ms() }
+                Sent {
+                    correlation: Some(correlation),
+                    wait_ms: self.connections.request_timeout_ms(),
+                }
             }
         }
     }
@@ -52,7 +55,8 @@ impl Replica {
 
     /// Whether the log is as the next fetch will say it is: a replica that may vote acknowledges what is durable.
     fn is_log_settled(&self) -> bool {
-        !self.is_log_busy && (!self.flushes_what_it_fetches() || self.flushed >= self.log.end_offset())
+        !self.is_log_busy
+            && (!self.flushes_what_it_fetches() || self.flushed >= self.log.end_offset())
     }
 
     pub(super) fn flushes_what_it_fetches(&self) -> bool {

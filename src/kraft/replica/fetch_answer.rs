@@ -50,7 +50,12 @@ impl Replica {
                 && batch.epoch >= self.log.last_fetched_epoch();
             // What does not continue the log is not taken, as if it had not come.
             if !follows || batch.epoch > epoch || !self.note_batch(&batch) {
-                tracing::debug!(base_offset = batch.base_offset, epoch = batch.epoch, end_offset, "batch is not taken");
+                tracing::debug!(
+                    base_offset = batch.base_offset,
+                    epoch = batch.epoch,
+                    end_offset,
+                    "batch is not taken"
+                );
                 break;
             }
             self.effect(Effect::Append(batch));
@@ -64,7 +69,8 @@ impl Replica {
     /// Takes a batch that is appended into the books. Gives whether it makes sense.
     pub(super) fn note_batch(&mut self, batch: &LogBatch) -> bool {
         let noted = match &batch.content {
-            BatchContent::Control(records) | BatchContent::Encoded { control: Some(records), .. } => {
+            BatchContent::Control(records)
+            | BatchContent::Encoded { control: Some(records), .. } => {
                 let count = batch.last_offset.saturating_sub(batch.base_offset).saturating_add(1);
                 i64::try_from(records.len()) == Ok(count)
                     && self.control.on_control_batch(batch.base_offset, records).is_ok()
@@ -122,7 +128,6 @@ impl Replica {
                 // Of a leader that has written nothing in its epoch there is nothing to count.
                 if let Ok(Some(high_watermark)) = leader.flushed(flushed) {
                     replica.commit_as_leader(high_watermark, context)?;
-                    replica.wake = Some(now);
                 }
             } else {
                 replica.wake = Some(now);

@@ -5,9 +5,9 @@ use super::{Context, Replica, RequestHeader};
 use crate::error_code::ErrorCode;
 use crate::kraft::change::RequestId;
 use crate::kraft::effect::{ReadRecords, Reply};
+use crate::kraft::epoch::EpochState;
 use crate::kraft::log_index::LogPosition;
 use crate::kraft::offset_and_epoch::OffsetAndEpoch;
-use crate::kraft::epoch::EpochState;
 use crate::kraft::rpc::{Answer, FetchRecordsRequest, FetchedRecords, KnownHighWatermark};
 use crate::random::Random;
 use crate::time::Monotonic;
@@ -38,8 +38,10 @@ impl Replica {
                 return Ok(());
             }
             let OffsetAndEpoch { offset, epoch } = request.log_end;
-            let is_legal =
-                request.max_wait_ms >= 0 && offset >= 0 && epoch >= 0 && epoch <= request.leader_epoch;
+            let is_legal = request.max_wait_ms >= 0
+                && offset >= 0
+                && epoch >= 0
+                && epoch <= request.leader_epoch;
             let (error, body) = if is_legal {
                 replica.serve_fetch(request, batch_base, context)
             } else {
@@ -100,14 +102,18 @@ impl Replica {
             return (error, body);
         }
         let OffsetAndEpoch { offset, epoch } = request.log_end;
-        let latest = self.log.latest_snapshot().filter(|id| offset == 0 && *id != OffsetAndEpoch::BOOTSTRAP);
-        let position = latest.map_or_else(|| self.log.position(offset, epoch), LogPosition::Snapshot);
+        let latest =
+            self.log.latest_snapshot().filter(|id| offset == 0 && *id != OffsetAndEpoch::BOOTSTRAP);
+        let position =
+            latest.map_or_else(|| self.log.position(offset, epoch), LogPosition::Snapshot);
         match position {
             LogPosition::Diverging(end) => body.diverging = Some(end),
             LogPosition::Snapshot(id) => body.snapshot = Some(id),
             LogPosition::Valid => {
                 let base = batch_base.min(offset).max(self.log.start_offset());
-                let Some(leader) = self.leader_mut() else { return (ErrorCode::NotLeaderOrFollower, body) };
+                let Some(leader) = self.leader_mut() else {
+                    return (ErrorCode::NotLeaderOrFollower, body);
+                };
                 match leader.fetched(request.replica, base, context.now) {
                     Ok(Some(high_watermark)) => {
                         // A leader whose state machine cannot be fed has stopped already.

@@ -34,6 +34,7 @@ use shutdown::Shutdown;
 use snapshot::Download;
 use thiserror::Error;
 
+pub use shutdown::ResignError;
 pub use start::{StartReplicaError, Storage};
 
 /// What the replica can go no further from: its own log or its peers contradict what it knows. It answers nothing and
@@ -52,7 +53,9 @@ pub enum Fatal {
         named: i32,
     },
     /// The leader's log parts from the committed part of this one.
-    #[error("the leader's log parts from this one at {offset}, below the high watermark {high_watermark}")]
+    #[error(
+        "the leader's log parts from this one at {offset}, below the high watermark {high_watermark}"
+    )]
     Diverged {
         /// Where.
         offset: i64,
@@ -81,7 +84,7 @@ pub enum Fatal {
     Transition(#[from] super::quorum::TransitionError),
     /// The records that start an epoch cannot be made.
     #[error("the epoch cannot be started: {0}")]
-    EpochStart(#[from] super::control_log::EpochStartError),
+    EpochStart(#[from] super::epoch::LeaderError),
 }
 
 /// What a request says beside its own matter.
@@ -172,6 +175,11 @@ impl Replica {
     /// Whether it is no voter of the latest voters in its log.
     pub fn is_observer(&self) -> bool {
         self.quorum.is_observer(self.latest())
+    }
+
+    /// What its log says of the voters, committed or not.
+    pub fn latest_voters(&self) -> LogVoters<'_> {
+        self.latest()
     }
 
     fn latest(&self) -> LogVoters<'_> {

@@ -90,7 +90,8 @@ impl Replica {
         let now = context.now;
         let is_shutting_down = self.shutdown.is_some();
         let Some(leader) = self.leader_mut() else { return Ok(i64::MAX) };
-        let gives_up = leader.is_resignation_requested() || leader.check_quorum_remaining_ms(now) == 0;
+        let gives_up =
+            leader.is_resignation_requested() || leader.check_quorum_remaining_ms(now) == 0;
         if is_shutting_down || gives_up {
             return self.resign_leadership(context).map(|()| 0);
         }
@@ -114,7 +115,8 @@ impl Replica {
         if remaining > 0 {
             return remaining;
         }
-        let targets: Vec<ReplicaKey> = leader.begin_quorum_targets(now).map(|state| state.key()).collect();
+        let targets: Vec<ReplicaKey> =
+            leader.begin_quorum_targets(now).map(|state| state.key()).collect();
         leader.restart_begin_quorum(now);
         let mut wait_ms = leader.begin_quorum_remaining_ms(now);
         let (epoch, local) = (leader.epoch(), leader.local().clone());
@@ -195,7 +197,8 @@ impl Replica {
                 let request = match self.control.voters().get(local.key.id) {
                     Some(old) => Request::RemoveVoter(old.key),
                     None => Request::AddVoter(AddVoterRequest {
-                        timeout_ms: i32::try_from(self.config.request_timeout_ms).unwrap_or(i32::MAX),
+                        timeout_ms: i32::try_from(self.config.request_timeout_ms)
+                            .unwrap_or(i32::MAX),
                         voter: local.key,
                         endpoints: local.endpoints,
                     }),
@@ -213,7 +216,9 @@ impl Replica {
         let (epoch, leader_id) = (self.quorum.epoch(), self.quorum.state().leader_id());
         let mut wait_ms = i64::MAX;
         for voter in unacknowledged {
-            let (Some(node), Some(leader_id)) = (self.voter_node(voter), leader_id) else { continue };
+            let (Some(node), Some(leader_id)) = (self.voter_node(voter), leader_id) else {
+                continue;
+            };
             let request = Request::EndQuorumEpoch(EndQuorumEpochRequest {
                 leader_id,
                 epoch,
@@ -226,7 +231,8 @@ impl Replica {
             return Ok(wait_ms);
         }
         if remaining == 0 {
-            let next = epoch.checked_add(1).ok_or(crate::kraft::quorum::TransitionError::LastEpoch)?;
+            let next =
+                epoch.checked_add(1).ok_or(crate::kraft::quorum::TransitionError::LastEpoch)?;
             return self.become_unattached(next, None, context).map(|()| 0);
         }
         Ok(wait_ms.min(remaining))

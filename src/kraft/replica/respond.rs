@@ -90,7 +90,8 @@ impl Replica {
             },
             Response::FetchSnapshot(answer) => self.take_snapshot_answer(answer, context),
             Response::UpdateVoter { error, leader_id, epoch, leader_endpoints } => {
-                let handled = self.common_handling(error, leader_id, epoch, leader_endpoints, context)?;
+                let handled =
+                    self.common_handling(error, leader_id, epoch, leader_endpoints, context)?;
                 if let Handled::Wholly { is_ok } = handled {
                     return Ok(is_ok);
                 }
@@ -102,7 +103,9 @@ impl Replica {
                 Ok(is_done)
             }
             Response::AddVoter(error) => Ok(self.joined(error, ErrorCode::DuplicateVoter, context)),
-            Response::RemoveVoter(error) => Ok(self.joined(error, ErrorCode::VoterNotFound, context)),
+            Response::RemoveVoter(error) => {
+                Ok(self.joined(error, ErrorCode::VoterNotFound, context))
+            }
         }
     }
 
@@ -128,7 +131,11 @@ impl Replica {
     }
 
     /// What all answers about the partition have in common. Gives the answer's own matter if it succeeded.
-    fn common<T>(&mut self, answer: Answer<T>, context: &mut Context<'_>) -> Result<(Option<T>, Handled), Fatal> {
+    fn common<T>(
+        &mut self,
+        answer: Answer<T>,
+        context: &mut Context<'_>,
+    ) -> Result<(Option<T>, Handled), Fatal> {
         let Answer { error, partition, nodes } = answer;
         if !error.is_none() {
             return Self::top_level(error).map(|is_ok| (None, Handled::Wholly { is_ok }));
@@ -180,7 +187,9 @@ impl Replica {
         if epoch < local || error == ErrorCode::UnknownLeaderEpoch {
             return Ok(DONE);
         }
-        if epoch > local || matches!(error, ErrorCode::FencedLeaderEpoch | ErrorCode::NotLeaderOrFollower) {
+        if epoch > local
+            || matches!(error, ErrorCode::FencedLeaderEpoch | ErrorCode::NotLeaderOrFollower)
+        {
             self.maybe_transition(leader_id, epoch, endpoints, context)?;
             return Ok(DONE);
         }

@@ -38,8 +38,13 @@ impl Replica {
         leader_id: Option<i32>,
         context: &mut Context<'_>,
     ) -> Result<(), Fatal> {
-        let transition =
-            self.quorum.to_unattached(epoch, leader_id, self.latest(), &mut context.random, context.now)?;
+        let transition = self.quorum.to_unattached(
+            epoch,
+            leader_id,
+            self.latest(),
+            &mut context.random,
+            context.now,
+        )?;
         self.enter(transition, context);
         self.fail_parked(ErrorCode::NotLeaderOrFollower);
         self.tell_leader_change();
@@ -47,7 +52,11 @@ impl Replica {
         Ok(())
     }
 
-    pub(super) fn add_vote(&mut self, key: ReplicaKey, context: &mut Context<'_>) -> Result<(), Fatal> {
+    pub(super) fn add_vote(
+        &mut self,
+        key: ReplicaKey,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fatal> {
         let epoch = self.quorum.epoch();
         let transition =
             self.quorum.add_vote(epoch, key, self.latest(), &mut context.random, context.now)?;
@@ -80,9 +89,15 @@ impl Replica {
     /// Goes on if a majority has granted its vote, or back if none is left.
     pub(super) fn count_votes(&mut self, context: &mut Context<'_>) -> Result<(), Fatal> {
         match self.quorum.state() {
-            EpochState::Prospective(state) if state.tally().is_granted() => self.become_candidate(context),
-            EpochState::Prospective(state) if state.tally().is_rejected() => self.lose_election(context),
-            EpochState::Candidate(state) if state.tally().is_granted() => self.become_leader(context),
+            EpochState::Prospective(state) if state.tally().is_granted() => {
+                self.become_candidate(context)
+            }
+            EpochState::Prospective(state) if state.tally().is_rejected() => {
+                self.lose_election(context)
+            }
+            EpochState::Candidate(state) if state.tally().is_granted() => {
+                self.become_leader(context)
+            }
             _ => Ok(()),
         }
     }
@@ -106,7 +121,7 @@ impl Replica {
         let transition = self.quorum.to_leader(end_offset, self.latest(), context.now)?;
         let EpochState::Leader(leader) = transition.next() else { return Ok(()) };
         let epoch = leader.epoch();
-        let records = self.control.epoch_start(leader.local(), leader.granting_voters().iter().copied())?;
+        let start = leader.epoch_start()?;
         self.enter(transition, context);
 
         self.log.start_epoch(epoch);
@@ -120,7 +135,7 @@ impl Replica {
             config.max_batches,
         );
         // It cannot fail: the log does not end at the largest offset.
-        let _base_offset = accumulator.control(records);
+        let _base_offset = accumulator.control(start.into_records());
         self.accumulator = Some(accumulator);
         let changes = ChangeConfig::new(config.cluster_id.clone(), config.listener.clone());
         self.changes =

@@ -63,10 +63,15 @@ impl Replica {
             return Err(error);
         }
         let snapshot = request.snapshot;
-        let is_known = snapshot != OffsetAndEpoch::BOOTSTRAP && self.log.snapshots().contains(&snapshot);
+        let is_known =
+            snapshot != OffsetAndEpoch::BOOTSTRAP && self.log.snapshots().contains(&snapshot);
         let size = size.filter(|_| is_known).ok_or(ErrorCode::SnapshotNotFound)?;
-        let position = u64::try_from(request.position).map_err(|_| ErrorCode::PositionOutOfRange)?;
-        let rest = size.checked_sub(position).filter(|rest| *rest > 0).ok_or(ErrorCode::PositionOutOfRange)?;
+        let position =
+            u64::try_from(request.position).map_err(|_| ErrorCode::PositionOutOfRange)?;
+        let rest = size
+            .checked_sub(position)
+            .filter(|rest| *rest > 0)
+            .ok_or(ErrorCode::PositionOutOfRange)?;
         let most = u64::try_from(request.max_bytes).unwrap_or(0);
         let length = usize::try_from(rest.min(most)).unwrap_or(usize::MAX);
         if let Some(leader) = self.leader_mut() {
@@ -107,7 +112,10 @@ impl Replica {
             return Ok(false);
         }
         let FetchedSnapshot { snapshot, size, position, bytes } = partition.body;
-        if partition.error == ErrorCode::SnapshotNotFound || snapshot.offset < 0 || snapshot.epoch < 0 {
+        if partition.error == ErrorCode::SnapshotNotFound
+            || snapshot.offset < 0
+            || snapshot.epoch < 0
+        {
             self.drop_download();
         } else if !partition.error.is_none() {
             return Ok(false);
@@ -122,11 +130,19 @@ impl Replica {
     }
 
     /// Takes a part of the snapshot that is being received. Gives whether it is the next one.
-    fn take_bytes(&mut self, snapshot: OffsetAndEpoch, size: i64, position: i64, bytes: Bytes) -> bool {
+    fn take_bytes(
+        &mut self,
+        snapshot: OffsetAndEpoch,
+        size: i64,
+        position: i64,
+        bytes: Bytes,
+    ) -> bool {
         let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
         let Some(download) = &mut self.download else { return false };
         let is_next = download.snapshot == snapshot && download.position == position;
-        let Some(end) = position.checked_add(length).filter(|end| is_next && *end <= size && length > 0) else {
+        let Some(end) =
+            position.checked_add(length).filter(|end| is_next && *end <= size && length > 0)
+        else {
             return false;
         };
         download.position = end;

@@ -72,7 +72,10 @@ impl Replica {
         let bootstrap = if config.bootstrap.is_empty() {
             let voters = control.static_voters().iter();
             let nodes = voters.filter_map(|voter| {
-                voter.endpoints.get(&config.listener).map(|endpoint| Node::at(voter.key.id, endpoint))
+                voter
+                    .endpoints
+                    .get(&config.listener)
+                    .map(|endpoint| Node::at(voter.key.id, endpoint))
             });
             nodes.collect::<Vec<_>>()
         } else {
@@ -90,7 +93,8 @@ impl Replica {
         let started =
             QuorumState::start(config.quorum.clone(), election, epoch, latest, &mut random, now)?;
 
-        let connections = Connections::new(bootstrap, config.retry_backoff_ms, config.request_timeout_ms);
+        let connections =
+            Connections::new(bootstrap, config.retry_backoff_ms, config.request_timeout_ms);
         let mut replica = Self {
             config,
             quorum: started.quorum,

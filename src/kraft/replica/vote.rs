@@ -38,7 +38,11 @@ impl Replica {
         });
     }
 
-    fn vote(&mut self, request: &VoteRequest, context: &mut Context<'_>) -> Result<Result<bool, ErrorCode>, Fatal> {
+    fn vote(
+        &mut self,
+        request: &VoteRequest,
+        context: &mut Context<'_>,
+    ) -> Result<Result<bool, ErrorCode>, Fatal> {
         let VoteRequest { voter, candidate, epoch, log_end, is_pre_vote } = *request;
         // Who asks for votes in an epoch has no record of it yet; who asks in advance may.
         let is_legal = log_end.offset >= 0
@@ -68,7 +72,12 @@ impl Replica {
     }
 
     /// Takes down what a voter has answered.
-    pub(super) fn take_vote(&mut self, voter: i32, granted: bool, context: &mut Context<'_>) -> Result<(), Fatal> {
+    pub(super) fn take_vote(
+        &mut self,
+        voter: i32,
+        granted: bool,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fatal> {
         let state = self.quorum.state_mut();
         let is_nominee = matches!(state, EpochState::Prospective(_) | EpochState::Candidate(_));
         // A vote that cannot be taken down, as of a voter that was removed, is none.

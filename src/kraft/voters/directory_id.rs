@@ -2,13 +2,14 @@
 
 use core::cmp::Ordering;
 use core::fmt;
-use core::num::NonZeroU128;
+use core::num::{NonZeroU32, NonZeroU128};
 use core::str::FromStr;
 
 use thiserror::Error;
 use uuid::Uuid;
 
 use crate::id_text;
+use crate::random::Random;
 
 /// The id of a metadata log directory (KIP-853): a replica that comes back with an empty disk has
 /// another one, and is so another voter.
@@ -47,6 +48,24 @@ impl DirectoryId {
     /// The id with this UUID; `None` if it is the nil one.
     pub const fn from_uuid(uuid: Uuid) -> Option<Self> {
         Self::from_u128(uuid.as_u128())
+    }
+
+    /// A new id, as Kafka makes them: a random UUID (version 4) whose text does not start with `-`,
+    /// which a command line would take for an option.
+    pub fn random(random: &mut (impl Random + ?Sized)) -> Self {
+        /// Version 4 and the variant, and nothing drawn.
+        const FIXED: NonZeroU128 = NonZeroU128::new(0x4 << 76 | 0b10 << 62).unwrap();
+        const DRAWN: u128 = !(0xf << 76 | 0b11 << 62);
+        const HALF_WORD: NonZeroU32 = NonZeroU32::new(1 << 16).unwrap();
+        // One id of 64 starts with `-`: a sound generator is as good as never asked so often.
+        const MAX_DRAWS: usize = 16;
+        let draw = || {
+            let draws = (0..8).map(|_| u128::from(random.below(HALF_WORD)));
+            Self(FIXED | draws.fold(0, |bits, draw| bits << 16 | draw) & DRAWN)
+        };
+        let starts_with_dash = |id: &Self| id_text::write(id.as_u128()).starts_with(b"-");
+        let mut draws = core::iter::repeat_with(draw).take(MAX_DRAWS);
+        draws.find(|id| !starts_with_dash(id)).unwrap_or(Self(FIXED))
     }
 
     /// The id's 128 bits.

@@ -4,22 +4,23 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::host::Host;
 use super::listener::{BlankListenerName, ListenerName};
 
 /// Where one listener is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     /// The listener's name.
     pub listener: ListenerName,
-    /// The host as it was configured: a name or an address, never resolved.
-    pub host: Arc<str>,
+    /// The host.
+    pub host: Host,
     /// The port.
     pub port: u16,
 }
 
 impl Endpoint {
     /// The listener with this name, which is taken as it is, at `host:port`.
-    pub fn new(listener: impl Into<ListenerName>, host: impl Into<Arc<str>>, port: u16) -> Self {
+    pub fn new(listener: impl Into<ListenerName>, host: impl Into<Host>, port: u16) -> Self {
         Self { listener: listener.into(), host: host.into(), port }
     }
 }
@@ -39,8 +40,7 @@ impl fmt::Display for Endpoint {
 /// The endpoints of a replica, each under its listener's name; cloning shares them, in O(1). Kafka:
 /// `Endpoints`.
 ///
-/// None is legal and says that they are unknown. Equality compares the texts of hosts: `localhost`
-/// and `127.0.0.1` differ.
+/// None is legal and says that they are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Endpoints {
     /// By ascending name, each once.

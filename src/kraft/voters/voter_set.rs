@@ -4,31 +4,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use thiserror::Error;
-
 use super::endpoints::{Endpoint, Endpoints};
+use super::host::Host;
 use super::listener::ListenerName;
 use super::replica_key::ReplicaKey;
 use super::version::{KRaftVersion, SupportedVersions};
-use crate::error_code::ErrorCode;
-
-/// A voter: who it is, where it is reached and what it supports.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct VoterNode {
-    /// Who it is.
-    pub key: ReplicaKey,
-    /// Its controller listeners.
-    pub endpoints: Endpoints,
-    /// The levels of `kraft.version` that it supports.
-    pub supported_versions: SupportedVersions,
-}
-
-impl VoterNode {
-    /// Whether `replica` is this voter.
-    pub fn is_voter(&self, replica: &ReplicaKey) -> bool {
-        self.key.matches(replica)
-    }
-}
+use super::voter_change_error::VoterChangeError;
+use super::voter_node::VoterNode;
 
 /// The replicas that vote and that count for commits; cloning shares them, in O(1). Kafka: `VoterSet`.
 ///
@@ -78,7 +60,7 @@ impl VoterSet {
 
     /// The static voters of a configuration, as id, host and port: without directory ids, each at one
     /// listener, and with level 0 alone.
-    pub fn from_addresses<H: Into<Arc<str>>>(
+    pub fn from_addresses<H: Into<Host>>(
         listener: &ListenerName,
         addresses: impl IntoIterator<Item = (i32, H, u16)>,
     ) -> Self {
@@ -288,52 +270,5 @@ impl fmt::Display for VoterSet {
             write!(f, "{}{key}", if place == 0 { "" } else { ", " })?;
         }
         f.write_str("]")
-    }
-}
-
-/// Why a voter set cannot change so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum VoterChangeError {
-    /// The id of the new voter is in the set.
-    #[error("voter {key} cannot be added beside {voter}")]
-    Duplicate {
-        /// The new voter.
-        key: ReplicaKey,
-        /// The voter of the set.
-        voter: ReplicaKey,
-    },
-    /// The voter is not in the set.
-    #[error("{key} is not a voter{}", Beside(*.voter))]
-    NotFound {
-        /// Who is not there.
-        key: ReplicaKey,
-        /// The voter with the same id, if there is one.
-        voter: Option<ReplicaKey>,
-    },
-    /// The voter is the only one.
-    #[error("{key} is the only voter")]
-    OnlyVoter {
-        /// The voter.
-        key: ReplicaKey,
-    },
-}
-
-impl VoterChangeError {
-    /// What Kafka answers: `DUPLICATE_VOTER` or `VOTER_NOT_FOUND`.
-    pub const fn code(&self) -> ErrorCode {
-        match self {
-            Self::Duplicate { .. } => ErrorCode::DuplicateVoter,
-            Self::NotFound { .. } | Self::OnlyVoter { .. } => ErrorCode::VoterNotFound,
-        }
-    }
-}
-
-/// Tells of a voter with the same id.
-struct Beside(Option<ReplicaKey>);
-
-impl fmt::Display for Beside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |voter| write!(f, ", but {voter} is"))
     }
 }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Leader, LeaderError};
+use crate::kraft::records::{ControlRecord, LeaderChange};
 use crate::kraft::voters::{KRaftVersion, VoterSet};
 
 /// The records that start an epoch, in one batch.
@@ -17,6 +18,22 @@ pub struct EpochStart {
     pub granting_voter_ids: Vec<i32>,
     /// `KRaftVersion` and `Voters`, if they are written.
     pub voters: Option<(KRaftVersion, VoterSet)>,
+}
+
+impl EpochStart {
+    /// The records as they are written.
+    pub fn into_records(self) -> Vec<ControlRecord> {
+        let leader_change = LeaderChange {
+            leader_id: self.leader_id,
+            voters: self.voter_ids,
+            granting_voters: self.granting_voter_ids,
+        };
+        let voters = self.voters.map(|(version, voters)| {
+            [ControlRecord::KRaftVersion(version), ControlRecord::Voters(voters)]
+        });
+        let leader_change = ControlRecord::LeaderChange(leader_change);
+        core::iter::once(leader_change).chain(voters.into_iter().flatten()).collect()
+    }
 }
 
 impl Leader {
