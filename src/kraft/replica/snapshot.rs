@@ -5,6 +5,7 @@ use crate::error_code::ErrorCode;
 use crate::kraft::change::RequestId;
 use crate::kraft::effect::{Effect, ReadSnapshot, Reply};
 use crate::kraft::epoch::EpochState;
+use crate::kraft::log_index::LogPosition;
 use crate::kraft::offset_and_epoch::OffsetAndEpoch;
 use crate::kraft::records::ControlRecord;
 use crate::kraft::rpc::{Answer, FetchSnapshotRequest, FetchedSnapshot};
@@ -180,8 +181,29 @@ impl Replica {
         });
     }
 
-    /// The host has made a snapshot of its state machine's state at `snapshot`, or has found one.
-    pub fn snapshot_made(&mut self, snapshot: OffsetAndEpoch) {
-        self.log.add_snapshot(snapshot);
+    /// Whether the state machine may make this snapshot: it is of the committed part of the log, ends where a batch ends
+    /// (the host sees to that, KAFKA-14619), and is not there yet.
+    pub fn may_make_snapshot(&self, snapshot: OffsetAndEpoch) -> bool {
+        let OffsetAndEpoch { offset, epoch } = snapshot;
+        (self.log.start_offset()..=self.log.high_watermark()).contains(&offset)
+            && self.log.position(offset, epoch) == LogPosition::Valid
+            && !self.log.snapshots().contains(&snapshot)
+    }
+
+    /// The host has made this snapshot, durably. Gives whether it counts: it does if
+    /// [`may_make_snapshot`](Self::may_make_snapshot) says so. What the control records say below it is forgotten.
+    pub fn snapshot_made(&mut self, snapshot: OffsetAndEpoch) -> bool {
+        let may = self.may_make_snapshot(snapshot);
+        if may {
+            self.log.add_snapshot(snapshot);
+            self.control.on_snapshot(snapshot.offset);
+        }
+        may
+    }
+
+    /// The host is about to delete what is before this snapshot, records and older snapshots. Gives whether it may: the
+    /// snapshot is there, and within the committed part of the log.
+    pub fn delete_before(&mut self, snapshot: OffsetAndEpoch) -> bool {
+        self.log.delete_before(snapshot)
     }
 }
