@@ -52,6 +52,7 @@ impl Dice {
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) commits: u64,
+    pub(crate) is_stuck: bool,
     pub(crate) transitions: BTreeSet<(String, String)>,
 }
 
@@ -188,8 +189,26 @@ impl Cluster {
         if self.has_made_progress() {
             return Ok(());
         }
+        if self.is_stuck_by_a_removal() {
+            self.seen.is_stuck = true;
+            return Ok(());
+        }
         let ends: Vec<_> = self.nodes.iter().map(|node| self.describe(node.place)).collect();
         Err(format!("no progress to {:?}: {ends:#?}", self.goal))
+    }
+
+    /// Whether the longest log is that of a leader that was about to remove itself and crashed before anybody else had
+    /// the record: it stands for no election any more, as it is no voter by its own log, and grants no vote, as the
+    /// others' logs are behind. Replicas of Kafka get stuck in the same way; a voter that comes back with that record
+    /// ends it.
+    fn is_stuck_by_a_removal(&self) -> bool {
+        let replicas = self.nodes.iter().filter_map(|node| Some((node, node.replica.as_ref()?)));
+        let end = |(_, replica): &(&Node, &Replica)| replica.log().end();
+        let by_themselves = |(node, replica): &(&Node, &Replica)| {
+            replica.control_log().voters().is_voter(&key(node.place))
+        };
+        let (voters, others): (Vec<_>, Vec<_>) = replicas.partition(by_themselves);
+        others.iter().map(end).max() > voters.iter().map(end).max()
     }
 
     fn has_faulty_books(&self) -> bool {

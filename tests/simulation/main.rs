@@ -61,11 +61,12 @@ fn clusters_keep_what_they_promise() {
     }
     let mut transitions: BTreeMap<_, u64> = BTreeMap::new();
     let seeds = number("SIMULATION_SEEDS").unwrap_or(SEEDS);
-    let mut commits = 0;
+    let (mut commits, mut stuck) = (0, 0);
     for seed in 0..seeds {
         match run(seed, None, false) {
             Ok(seen) => {
                 commits += seen.commits;
+                stuck += u64::from(seen.is_stuck);
                 for transition in seen.transitions {
                     *transitions.entry(transition).or_default() += 1;
                 }
@@ -75,9 +76,9 @@ fn clusters_keep_what_they_promise() {
             ),
         }
     }
-    eprintln!(
-        "simulation: {seeds} seeds, {commits} records committed, transitions: {transitions:?}"
-    );
+    eprintln!("simulation: {seeds} seeds, {commits} records committed, {stuck} stuck by a removal");
+    eprintln!("simulation: transitions: {transitions:?}");
+    assert!(stuck * 50 <= seeds + 50, "{stuck} of {seeds} clusters are stuck by a removal");
     assert!(commits > seeds, "next to nothing was committed");
 }
 
