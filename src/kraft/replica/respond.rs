@@ -184,14 +184,16 @@ impl Replica {
             None => endpoints,
         };
         let local = self.quorum.epoch();
+        // What brings nothing is not asked for again at once, as Kafka does.
         if epoch < local || error == ErrorCode::UnknownLeaderEpoch {
-            return Ok(DONE);
+            return Ok(Handled::Wholly { is_ok: false });
         }
         if epoch > local
             || matches!(error, ErrorCode::FencedLeaderEpoch | ErrorCode::NotLeaderOrFollower)
         {
+            let generation = self.quorum.generation();
             self.maybe_transition(leader_id, epoch, endpoints, context)?;
-            return Ok(DONE);
+            return Ok(Handled::Wholly { is_ok: generation != self.quorum.generation() });
         }
         let state = self.quorum.state();
         let known = state.leader_id();
