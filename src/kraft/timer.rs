@@ -19,6 +19,11 @@ impl Timer {
         self.deadline
     }
 
+    /// Milliseconds until it expires, without taking note of the time.
+    pub(super) fn remaining_ms(self, now: Monotonic) -> i64 {
+        self.deadline.millis_since(self.latest.max(now))
+    }
+
     /// Milliseconds until it expires; 0 if it has.
     pub(super) fn remaining(&mut self, now: Monotonic) -> i64 {
         self.latest = self.latest.max(now);

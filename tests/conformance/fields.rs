@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+#[cfg(feature = "std")]
+use std::sync::LazyLock;
 
 /// A JSON object that remembers which of its fields were asked for.
 pub(crate) struct Fields<'a> {
@@ -16,6 +18,13 @@ impl<'a> Fields<'a> {
     pub(crate) fn of(value: &'a Value) -> Result<Self, String> {
         let object = value.as_object().ok_or_else(|| format!("not an object: {value}"))?;
         Ok(Self { object, read: RefCell::default() })
+    }
+
+    /// An object without fields.
+    #[cfg(feature = "std")]
+    pub(crate) fn none() -> Self {
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        Self { object: &NONE, read: RefCell::default() }
     }
 
     /// The field `key`, if the object has it.

@@ -20,9 +20,17 @@ mod fields;
 mod group_metadata;
 mod group_shard;
 mod image;
+#[cfg(feature = "std")]
 mod kraft_control_log;
 mod kraft_leader;
+#[cfg(feature = "std")]
+mod kraft_quorum;
+#[cfg(feature = "std")]
+mod kraft_quorum_state;
+#[cfg(feature = "std")]
 mod kraft_records;
+#[cfg(feature = "std")]
+mod kraft_vote_rpc;
 mod kraft_voter_history;
 mod kraft_voter_set;
 mod producer_batches;
@@ -55,20 +63,35 @@ const SUBJECTS: &[&Subject] = &[
     #[cfg(feature = "std")]
     &kraft_control_log::SUBJECT,
     &kraft_leader::SUBJECT,
+    #[cfg(feature = "std")]
+    &kraft_quorum::SUBJECT,
+    #[cfg(feature = "std")]
+    &kraft_quorum_state::SUBJECT,
+    #[cfg(feature = "std")]
     &kraft_records::SUBJECT,
+    #[cfg(feature = "std")]
+    &kraft_vote_rpc::SUBJECT,
     &kraft_voter_history::SUBJECT,
     &kraft_voter_set::SUBJECT,
+    #[cfg(feature = "std")]
     &producer_snapshot::SUBJECT,
     &producer_state::SUBJECT,
+    &topic_hash::SUBJECT,
+    &topic_hash_layout::SUBJECT,
     &topology_backoff::SUBJECT,
     &topology_epoch::SUBJECT,
     &topology_service::SUBJECT,
-    &topic_hash::SUBJECT,
-    &topic_hash_layout::SUBJECT,
 ];
 
 /// The folders that take the feature `std`.
-const WITH_STD: &[&str] = &["producer_snapshot"];
+const WITH_STD: &[&str] = &[
+    "kraft_control_log",
+    "kraft_quorum",
+    "kraft_quorum_state",
+    "kraft_records",
+    "kraft_vote_rpc",
+    "producer_snapshot",
+];
 
 /// The environment variable that names a second folder of vectors.
 const MORE_VECTORS: &str = "CONFORMANCE_VECTORS";

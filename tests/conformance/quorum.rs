@@ -2,7 +2,7 @@
 
 use crate::fields::{Fields, same};
 use kafka_coordination::kraft::{
-    Endpoint, Endpoints, ReplicaKey, SupportedVersions, VoterNode, VoterSet,
+    DirectoryId, Endpoint, Endpoints, ReplicaKey, SupportedVersions, VoterNode, VoterSet,
 };
 use serde_json::{Value, json};
 
@@ -141,4 +141,30 @@ pub(crate) fn voters_value(voters: &VoterSet) -> Value {
         value
     };
     voters.iter().map(value).collect()
+}
+
+/// A replica key, or nothing for `null`.
+#[cfg(feature = "std")]
+pub(crate) fn optional_key(value: &Value) -> Result<Option<ReplicaKey>, String> {
+    if value.is_null() { Ok(None) } else { key(value).map(Some) }
+}
+
+/// A list of keys.
+#[cfg(feature = "std")]
+pub(crate) fn keys(values: &[Value]) -> Result<Vec<ReplicaKey>, String> {
+    values.iter().map(key).collect()
+}
+
+/// A directory id, or nothing for `null`.
+#[cfg(feature = "std")]
+pub(crate) fn optional_directory(value: &Value) -> Result<Option<DirectoryId>, String> {
+    if value.is_null() { Ok(None) } else { uuid(value).map(DirectoryId::from_u128) }
+}
+
+/// The levels of `kraft.version` that a replica supports.
+#[cfg(feature = "std")]
+pub(crate) fn supported_versions(fields: &Fields<'_>) -> Result<SupportedVersions, String> {
+    let (min, max) =
+        (fields.integer("min_supported_version")?, fields.integer("max_supported_version")?);
+    SupportedVersions::new(min, max).map_err(|error| error.to_string())
 }

@@ -1,0 +1,138 @@
+//! Fetches, as a follower takes their answers.
+
+use super::{Context, Fatal, Replica};
+use crate::kraft::effect::Effect;
+use crate::kraft::epoch::EpochState;
+use crate::kraft::rpc::{BatchContent, FetchedRecords, LogBatch};
+use crate::random::Random;
+use crate::time::Monotonic;
+use alloc::vec::Vec;
+
+impl Replica {
+    /// Takes what the leader has answered. Gives whether the next request may follow at once.
+    pub(super) fn take_records(
+        &mut self,
+        fetched: FetchedRecords<Vec<LogBatch>>,
+        context: &mut Context<'_>,
+    ) -> Result<bool, Fatal> {
+        let EpochState::Follower(follower) = self.quorum.state() else { return Ok(false) };
+        let known = follower.high_watermark();
+        if let Some(diverging) = fetched.diverging {
+            if let Some(high_watermark) = known.filter(|known| diverging.offset < *known) {
+                return Err(Fatal::Diverged { offset: diverging.offset, high_watermark });
+            }
+            self.truncate(self.log.truncation_offset(diverging))?;
+        } else if let Some(snapshot) = fetched.snapshot {
+            if snapshot.epoch < 0 || snapshot.offset < 0 {
+                return Ok(false);
+            }
+            self.open_download(snapshot);
+        } else {
+            self.append_fetched(fetched.records)?;
+            if let Some(high_watermark) = fetched.high_watermark {
+                self.commit_as_follower(high_watermark)?;
+            }
+        }
+        if let Some(follower) = self.follower_mut() {
+            follower.fetch_succeeded(context.now);
+        }
+        Ok(true)
+    }
+
+    /// Appends whole batches in order, up to one of a later epoch than this one (KAFKA-18723).
+    fn append_fetched(&mut self, batches: Vec<LogBatch>) -> Result<(), Fatal> {
+        let epoch = self.quorum.epoch();
+        for batch in batches {
+            let end_offset = self.log.end_offset();
+            let follows = batch.base_offset == end_offset
+                && batch.last_offset >= batch.base_offset
+                && batch.last_offset < i64::MAX
+                && batch.epoch >= self.log.last_fetched_epoch();
+            // What does not continue the log is not taken, as if it had not come.
+            if !follows || batch.epoch > epoch || !self.note_batch(&batch) {
+                tracing::debug!(
+                    base_offset = batch.base_offset,
+                    epoch = batch.epoch,
+                    end_offset,
+                    "batch is not taken"
+                );
+                break;
+            }
+            self.effect(Effect::Append(batch));
+        }
+        if self.flushes_what_it_fetches() {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    /// Takes a batch that is appended into the books. Gives whether it makes sense.
+    pub(super) fn note_batch(&mut self, batch: &LogBatch) -> bool {
+        let noted = match &batch.content {
+            BatchContent::Control(records)
+            | BatchContent::Encoded { control: Some(records), .. } => {
+                let count = batch.last_offset.saturating_sub(batch.base_offset).saturating_add(1);
+                i64::try_from(records.len()) == Ok(count)
+                    && self.control.on_control_batch(batch.base_offset, records).is_ok()
+            }
+            BatchContent::Records(_) | BatchContent::Encoded { control: None, .. } => {
+                self.control.on_data(batch.base_offset, batch.last_offset).is_ok()
+            }
+        };
+        if noted {
+            self.log.append(batch.last_offset, batch.epoch);
+        }
+        noted
+    }
+
+    /// Has what was appended made durable, if it is not.
+    pub(super) fn flush(&mut self) {
+        let end_offset = self.log.end_offset();
+        if self.flushed < end_offset {
+            self.effect(Effect::Flush { end_offset });
+        }
+    }
+
+    fn truncate(&mut self, end_offset: i64) -> Result<(), Fatal> {
+        let high_watermark = self.log.high_watermark();
+        if end_offset < high_watermark {
+            return Err(Fatal::Diverged { offset: end_offset, high_watermark });
+        }
+        self.is_log_busy = true;
+        self.effect(Effect::Truncate { end_offset });
+        Ok(())
+    }
+
+    /// The log was cut off and ends at `end_offset`, which is what was asked for, or less.
+    pub fn truncated(&mut self, end_offset: i64, random: &mut dyn Random, now: Monotonic) {
+        self.run(now, random, |replica, _| {
+            let high_watermark = replica.log.high_watermark();
+            if replica.log.truncate_to(end_offset).is_err() {
+                return Err(Fatal::Diverged { offset: end_offset, high_watermark });
+            }
+            // Voters that stood in what was cut off do not vote any more: the role may have changed.
+            replica.control.truncate_to(end_offset);
+            replica.flushed = replica.flushed.min(end_offset);
+            replica.is_log_busy = false;
+            replica.wake = Some(now);
+            Ok(())
+        });
+    }
+
+    /// The log is durable up to `end_offset`, exclusive.
+    pub fn flushed(&mut self, end_offset: i64, random: &mut dyn Random, now: Monotonic) {
+        self.run(now, random, |replica, context| {
+            replica.flushed = replica.flushed.max(end_offset.min(replica.log.end_offset()));
+            let flushed = replica.flushed;
+            if let Some(leader) = replica.leader_mut() {
+                // Of a leader that has written nothing in its epoch there is nothing to count.
+                if let Ok(Some(high_watermark)) = leader.flushed(flushed) {
+                    replica.commit_as_leader(high_watermark, context)?;
+                }
+            } else {
+                replica.wake = Some(now);
+            }
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,219 @@
+//! The replica: it takes part in elections, replicates the log, and knows what is committed.
+
+mod append;
+mod application;
+mod begin_end;
+mod change;
+mod connect;
+mod fetch_answer;
+mod fetch_serve;
+mod parked;
+mod poll;
+mod respond;
+mod role;
+mod shutdown;
+mod snapshot;
+mod start;
+mod vote;
+
+use super::accumulator::Accumulator;
+use super::change::{LogVoters, ProbeId, RequestId, VoterChanges};
+use super::config::ReplicaConfig;
+use super::control_log::ControlLog;
+use super::effect::Effect;
+use super::log_index::LogIndex;
+use super::quorum::QuorumState;
+use super::requests::{Connections, Correlation};
+use super::voters::ListenerName;
+use crate::random::Random;
+use crate::time::Monotonic;
+use alloc::collections::VecDeque;
+use application::Application;
+use parked::ParkedFetches;
+use shutdown::Shutdown;
+use snapshot::Download;
+use thiserror::Error;
+
+pub use shutdown::ResignError;
+pub use start::{StartReplicaError, Storage};
+
+/// What the replica can go no further from: its own log or its peers contradict what it knows. It answers nothing and
+/// does nothing from then on; the host ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Fatal {
+    /// An epoch has two leaders.
+    #[error("epoch {epoch} is led by {known:?} and by {named}")]
+    TwoLeaders {
+        /// The epoch.
+        epoch: i32,
+        /// The leader that the replica knows.
+        known: Option<i32>,
+        /// The leader that it was told of.
+        named: i32,
+    },
+    /// The leader's log parts from the committed part of this one.
+    #[error(
+        "the leader's log parts from this one at {offset}, below the high watermark {high_watermark}"
+    )]
+    Diverged {
+        /// Where.
+        offset: i64,
+        /// Up to where this log is committed.
+        high_watermark: i64,
+    },
+    /// The replica may not talk to the cluster.
+    #[error("the replica is not authorised")]
+    Unauthorised,
+    /// A batch does not continue the log.
+    #[error("a batch at {base_offset} does not continue a log that ends at {end_offset}")]
+    Gap {
+        /// The batch's first offset.
+        base_offset: i64,
+        /// Where the log ends.
+        end_offset: i64,
+    },
+    /// The state machine needs records that the log has no more, and there is no snapshot.
+    #[error("offset {offset} is gone, and there is no snapshot")]
+    SnapshotMissing {
+        /// The offset.
+        offset: i64,
+    },
+    /// A transition was not possible that the protocol demands.
+    #[error("a transition is not possible: {0}")]
+    Transition(#[from] super::quorum::TransitionError),
+    /// The records that start an epoch cannot be made.
+    #[error("the epoch cannot be started: {0}")]
+    EpochStart(#[from] super::control_log::EpochStartError),
+}
+
+/// What a request says beside its own matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "the fields of a request")]
+pub struct RequestHeader<'a> {
+    /// The cluster that the sender means; none: any. Empty text is a cluster id, and a wrong one.
+    pub cluster_id: Option<&'a str>,
+    /// Whether it names one topic, the metadata topic, and of it partition 0 and nothing else. `Fetch` names it by id, the others by name.
+    pub is_metadata_partition: bool,
+    /// The version of the request.
+    pub version: i16,
+    /// The listener by which it came.
+    pub listener: ListenerName,
+}
+
+/// The time and the randomness of one call.
+struct Context<'a> {
+    now: Monotonic,
+    random: &'a mut dyn Random,
+}
+
+/// One replica of the metadata quorum. Kafka: `KafkaRaftClient`.
+///
+/// Inputs are requests, responses, time, and what became of I/O; after each the host carries out, in order, what
+/// [`poll_effect`](Self::poll_effect) hands out. [`next_deadline`](Self::next_deadline) says when to call
+/// [`handle_timeout`](Self::handle_timeout); calling it early or twice is harmless.
+#[derive(Debug)]
+pub struct Replica {
+    config: ReplicaConfig,
+    quorum: QuorumState,
+    log: LogIndex,
+    /// How much of the log is durable.
+    flushed: i64,
+    /// A truncation or an install whose outcome the host owes.
+    is_log_busy: bool,
+    control: ControlLog,
+    connections: Connections,
+    accumulator: Option<Accumulator>,
+    changes: Option<VoterChanges>,
+    probe: Option<(Correlation, ProbeId)>,
+    download: Option<Download>,
+    parked: ParkedFetches,
+    application: Application,
+    shutdown: Option<Shutdown>,
+    /// When there is something to do; none: when somebody says so.
+    wake: Option<Monotonic>,
+    effects: VecDeque<Effect>,
+    fatal: Option<Fatal>,
+}
+
+impl Replica {
+    /// The next effect to carry out.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due; a time that has passed: now.
+    pub const fn next_deadline(&self) -> Option<Monotonic> {
+        self.wake
+    }
+
+    /// Why the replica has stopped, if it has.
+    pub const fn fatal(&self) -> Option<&Fatal> {
+        self.fatal.as_ref()
+    }
+
+    /// The state of its epoch.
+    pub const fn quorum(&self) -> &QuorumState {
+        &self.quorum
+    }
+
+    /// What it knows of its log.
+    pub const fn log(&self) -> &LogIndex {
+        &self.log
+    }
+
+    /// What the control records of its log say.
+    pub const fn control_log(&self) -> &ControlLog {
+        &self.control
+    }
+
+    /// How it is set up.
+    pub const fn config(&self) -> &ReplicaConfig {
+        &self.config
+    }
+
+    /// Whether it is no voter of the latest voters in its log.
+    pub fn is_observer(&self) -> bool {
+        self.quorum.is_observer(self.latest())
+    }
+
+    /// What its log says of the voters, committed or not.
+    pub fn latest_voters(&self) -> LogVoters<'_> {
+        self.latest()
+    }
+
+    fn latest(&self) -> LogVoters<'_> {
+        LogVoters {
+            voters: self.control.voters(),
+            offset: self.control.voters_offset(),
+            kraft_version: self.control.kraft_version(),
+        }
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
+    }
+
+    fn reply(&mut self, request: RequestId, reply: super::effect::Reply) {
+        self.effect(Effect::Reply { request, reply });
+    }
+
+    /// Runs a handler, unless the replica has stopped; stops it if the handler says so. What the handler has decided
+    /// before that stands.
+    fn run(
+        &mut self,
+        now: Monotonic,
+        random: &mut dyn Random,
+        handler: impl FnOnce(&mut Self, &mut Context<'_>) -> Result<(), Fatal>,
+    ) {
+        if self.fatal.is_some() {
+            return;
+        }
+        let mut context = Context { now, random };
+        if let Err(fatal) = handler(self, &mut context) {
+            tracing::error!(%fatal, "the replica stops");
+            self.fatal = Some(fatal);
+            self.wake = None;
+        }
+    }
+}
