@@ -22,7 +22,7 @@ pub(super) struct EvictionOrder {
 }
 
 /// Where a session stands in the orders.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     /// The time under which it is ordered by use.
     used: Monotonic,
@@ -63,6 +63,7 @@ impl EvictionOrder {
     }
 
     /// Takes note of a use of the session. Only here does a session become senior.
+    #[inline]
     pub(super) fn touch(
         &mut self,
         id: i32,
@@ -71,16 +72,22 @@ impl EvictionOrder {
         created: Monotonic,
         now: Monotonic,
     ) {
-        if now < standing.used {
-            // The clock went back; the time kept must not be later than the last use.
-            self.renew(id, standing, now);
-        }
         let is_senior = self.exceeds_threshold(created, now);
-        if size != standing.size || is_senior != standing.is_senior {
-            self.unlist(id, *standing);
-            *standing = Standing { size, is_senior, ..*standing };
-            self.list(id, *standing);
+        // If the clock went back: the time kept must not be later than the last use.
+        let used = now.min(standing.used);
+        let moved = Standing { used, size, is_senior, ..*standing };
+        if moved != *standing {
+            self.relist(id, standing, moved);
         }
+    }
+
+    fn relist(&mut self, id: i32, standing: &mut Standing, moved: Standing) {
+        if moved.used != standing.used {
+            self.renew(id, standing, moved.used);
+        }
+        self.unlist(id, *standing);
+        self.list(id, moved);
+        *standing = moved;
     }
 
     /// Takes a session out of all orders.

@@ -170,11 +170,7 @@ impl FetchShard {
     ) -> FetchContext {
         let place = match self.check(request) {
             Ok(place) => place,
-            Err(error) => {
-                let FetchMetadata { session_id, epoch } = request.metadata;
-                debug!(session_id, epoch, %error, "fetch refused");
-                return FetchContext::error_of(request.version, error);
-            }
+            Err(error) => return refused(request, error),
         };
         let changes_wishes = !request.topics.is_empty() || !request.forgotten.is_empty();
         let grew = changes_wishes && self.update(place, request, names);
@@ -202,17 +198,22 @@ impl FetchShard {
         self.partitions = self.partitions + u64::from(size) - u64::from(old_size);
         self.order.touch(id, &mut session.standing, size, created, now);
         let ticket = Ticket { shard, place, generation, session_id: id, epoch, partitions: size };
-        let cached = self.partitions.saturating_add(cached_elsewhere);
-        let limits = &self.limits;
-        let is_over = size > limits.session_partitions || cached > limits.cached_partitions;
-        let outgrown = if grew && is_over { self.take(place, Removal::OverLimit) } else { None };
-        match outgrown {
-            Some(session) => FetchContext::outgrown(request.version, id, session.table),
-            None => FetchContext::incremental(request.version, ticket),
+        if grew && self.is_over_limit(size, cached_elsewhere) {
+            if let Some(session) = self.take(place, Removal::OverLimit) {
+                return FetchContext::outgrown(request.version, id, session.table);
+            }
         }
+        FetchContext::incremental(request.version, ticket)
+    }
+
+    /// Whether a session of that many partitions is too big, or all are.
+    fn is_over_limit(&self, partitions: u32, cached_elsewhere: u64) -> bool {
+        let cached = self.partitions.saturating_add(cached_elsewhere);
+        partitions > self.limits.session_partitions || cached > self.limits.cached_partitions
     }
 
     /// Whether there is a session that can take the request; the order of the checks is Kafka's.
+    #[inline]
     fn check(&mut self, request: &FetchRequest<'_>) -> Result<u32, ErrorCode> {
         let place = self.place_of(request.metadata.session_id);
         let Some((place, session)) = place.and_then(|place| Some((place, self.session(place)?)))
@@ -247,15 +248,10 @@ impl FetchShard {
     /// What an accepted request visits now.
     pub(super) fn visit(&mut self, ticket: &Ticket) -> Visit<'_> {
         let Some(session) = ticketed(&mut self.places, ticket) else {
-            let detached = self.detached.find(ticket);
-            return detached.map_or_else(Visit::nothing, |it| Visit::all(&it.table));
+            return self.detached.visit(ticket);
         };
         match &mut session.changes {
-            Some(changes) => {
-                changes.observe(self.marked_all);
-                changes.begin_visit(&mut session.table, session.last_used);
-                changes.visited(&session.table)
-            }
+            Some(changes) => changes.visit(&mut session.table, session.last_used, self.marked_all),
             None => Visit::all(&session.table),
         }
     }
@@ -270,11 +266,20 @@ impl FetchShard {
     }
 
     /// Answers an accepted request.
+    #[inline]
     pub(super) fn finish(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
-        if let Some(session) = ticketed(&mut self.places, ticket) {
-            session.answer(reads, self.marked_all);
-            return FetchAnswer::new(ErrorCode::None, ticket.session_id);
+        match ticketed(&mut self.places, ticket) {
+            Some(session) => {
+                session.answer(reads, self.marked_all);
+                FetchAnswer::new(ErrorCode::None, ticket.session_id)
+            }
+            None => self.finish_late(ticket, reads),
         }
+    }
+
+    /// Answers a request of a session that was removed, or that a later one has overtaken.
+    #[cold]
+    fn finish_late(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
         if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
             answer(&mut table, reads, |_, _| {});
             return FetchAnswer::new(ErrorCode::None, ticket.session_id);
@@ -621,6 +626,13 @@ impl FetchShard {
     pub(super) const fn mark_all(&mut self) {
         self.marked_all = self.marked_all.wrapping_add(1);
     }
+}
+
+#[cold]
+fn refused(request: &FetchRequest<'_>, error: ErrorCode) -> FetchContext {
+    let FetchMetadata { session_id, epoch } = request.metadata;
+    debug!(session_id, epoch, %error, "fetch refused");
+    FetchContext::error_of(request.version, error)
 }
 
 /// The session of a ticket, if it still lives and waits for this answer.

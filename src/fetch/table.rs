@@ -414,6 +414,12 @@ impl PartitionTable {
         self.topics.get_mut(number)
     }
 
+    /// How long the name of a topic is in bytes; 0 if it has none.
+    pub(super) fn name_len(&self, topic: u32) -> u64 {
+        let name = self.topics.get(topic).and_then(|topic| topic.name.as_ref());
+        name.map_or(0, |name| name.len() as u64)
+    }
+
     /// Topic numbers; some may be free.
     pub(super) fn topic_numbers(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.topics.end()
@@ -442,24 +448,36 @@ impl PartitionTable {
         reads: &mut [PartitionRead],
         mut answer: impl FnMut(&mut PartitionRead, Option<&mut Entry>),
     ) {
-        let Self { entries, order, .. } = self;
-        let mut has_moved = false;
-        for read in reads {
-            let entry = entries.get_mut(read.slot().as_usize()).filter(|entry| entry.is_live());
-            let Some(entry) = entry else {
+        // Those that return records each time stand at the end already, in the order of the reads:
+        // in one run up to the end.
+        let end = self.order.end();
+        let (mut runs, mut run_end) = (0, end);
+        for read in &mut *reads {
+            let entry = self.entries.get_mut(read.slot().as_usize());
+            let Some(entry) = entry.filter(|entry| entry.is_live()) else {
                 answer(read, None);
                 continue;
             };
             answer(read, Some(&mut *entry));
             if read.records_size() > 0 {
-                let place = core::mem::replace(&mut entry.position, order.push(read.slot()));
-                order.remove(place);
-                has_moved = true;
+                runs += usize::from(entry.position != run_end);
+                run_end = entry.position.wrapping_add(1);
             }
         }
-        if has_moved {
-            self.pack();
+        if runs > 1 || run_end != end {
+            self.move_to_end(reads);
         }
+    }
+
+    fn move_to_end(&mut self, reads: &[PartitionRead]) {
+        for read in reads.iter().filter(|read| read.records_size() > 0) {
+            let entry = self.entries.get_mut(read.slot().as_usize());
+            if let Some(entry) = entry.filter(|entry| entry.is_live()) {
+                let place = core::mem::replace(&mut entry.position, self.order.push(read.slot()));
+                self.order.remove(place);
+            }
+        }
+        self.pack();
     }
 
     /// Closes the holes of the order if there are more than entries.
