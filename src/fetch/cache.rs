@@ -181,8 +181,8 @@ impl FetchCache {
     /// creates a session with the partitions that were read, in the order of `reads`, evicting at
     /// most one; if there is no room, its session id is 0 and all else is the same.
     ///
-    /// O(reads); for a creation O(partitions in the request), and O(log sessions + topics of the
-    /// session) for an eviction.
+    /// O(reads); for a creation O(partitions in the request), and amortised O(log sessions + topics of
+    /// the session) for an eviction.
     pub fn finish(
         &mut self,
         context: FetchContext,
@@ -236,16 +236,11 @@ impl FetchCache {
         now: Monotonic,
     ) -> FetchAnswer {
         let mut answer = FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID);
-        let limits = self.config.limits;
         full.table.keep_reported(reads);
         if full.table.is_sparse() {
             *full.table = full.table.compacted();
         }
-        let size = full.table.len() as u64;
-        if size > u64::from(limits.session_partitions)
-            || self.partitions().saturating_add(size) > limits.cached_partitions
-            || self.sessions_of(full.principal) >= limits.principal_sessions
-        {
+        if self.is_over_limit(full.table.len() as u64, full.principal) {
             self.refused += 1;
             return answer;
         }
@@ -254,6 +249,16 @@ impl FetchCache {
             (answer.session_id, answer.evicted) = shard.create(full, random, now);
         }
         answer
+    }
+
+    /// Whether there is a limit that one more session would exceed. O(shards).
+    fn is_over_limit(&self, partitions: u64, principal: u64) -> bool {
+        let limits = self.config.limits;
+        partitions > u64::from(limits.session_partitions)
+            || (limits.cached_partitions != u64::MAX
+                && self.partitions().saturating_add(partitions) > limits.cached_partitions)
+            || (limits.principal_sessions != u32::MAX
+                && self.sessions_of(principal) >= limits.principal_sessions)
     }
 
     /// Answers a fetch whose client is over its quota: with no partitions and the time it should

@@ -311,7 +311,7 @@ impl FetchShard {
     ) -> (i32, Option<Evicted>) {
         let size = as_number(full.table.len());
         let mut evicted = None;
-        if self.len() >= self.capacity as usize {
+        if self.len() >= self.capacity() {
             let is_privileged = full.fetcher == FetcherKind::Follower;
             let Some((id, reason)) = self.evicted_by(is_privileged, size, now) else {
                 self.counters.refused += 1;
@@ -333,6 +333,10 @@ impl FetchShard {
         size: u32,
         now: Monotonic,
     ) -> Option<(i32, EvictionReason)> {
+        if !self.order.is_kept() {
+            let sessions = self.places.iter_mut().filter_map(|place| place.session.as_mut());
+            self.order.keep(sessions.map(|it| (it.id, &mut it.standing, it.last_used)));
+        }
         while let Some((used, id)) = self.order.stale(now) {
             let place = self.place_of(id)?;
             let session = self.places.get_mut(place as usize)?.session.as_mut()?;
@@ -488,6 +492,9 @@ impl FetchShard {
         }
         debug!(session_id = session.id, ?why, "fetch session removed");
         self.order.remove(session.id, session.standing);
+        if self.len() < self.capacity() / 2 {
+            self.order.give_up();
+        }
         self.partitions -= u64::from(session.cached_size);
         match why {
             Removal::Closed => self.counters.closed += 1,
