@@ -113,8 +113,8 @@ impl FetchCache {
     ) -> FetchContext {
         let session_id = request.metadata.session_id;
         if request.metadata.is_full() {
-            self.close(session_id);
-            return FetchContext::full(request, names, self.config.hash_seed);
+            let closed = self.shard_of_mut(session_id).and_then(|shard| shard.close(session_id));
+            return FetchContext::full(request, names, self.config.hash_seed, closed);
         }
         let is_limited = self.config.limits.cached_partitions != u64::MAX;
         let may_grow = !request.topics.is_empty();

@@ -84,11 +84,17 @@ pub enum ContextKind {
 }
 
 impl FetchContext {
-    /// The context of a full request, whose session (if it names one) has been closed.
+    /// The context of a full request. The session that it names has been closed; its table serves
+    /// again.
     ///
     /// O(partitions in the request).
-    pub(super) fn full(request: &FetchRequest<'_>, names: &impl TopicNames, seed: u64) -> Self {
-        let table = Box::new(PartitionTable::of_request(request, names, seed));
+    pub(super) fn full(
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        seed: u64,
+        closed: Option<Box<PartitionTable>>,
+    ) -> Self {
+        let table = PartitionTable::of_request(request, names, seed, closed);
         let own = if request.metadata.epoch == FetchMetadata::INITIAL_EPOCH {
             let &FetchRequest { fetcher, profile, principal, .. } = request;
             Own::Full(FullFetch { table, fetcher, profile, principal })
@@ -103,8 +109,9 @@ impl FetchContext {
         request: &FetchRequest<'_>,
         names: &impl TopicNames,
         seed: u64,
+        closed: Option<Box<PartitionTable>>,
     ) -> Self {
-        let table = Box::new(PartitionTable::of_request(request, names, seed));
+        let table = PartitionTable::of_request(request, names, seed, closed);
         Self { version: request.version, state: State::Own(Own::Sessionless(table)) }
     }
 

@@ -1,5 +1,6 @@
 //! One shard of the session cache: its sessions, and what happens to them.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use core::num::NonZeroU32;
@@ -151,11 +152,9 @@ impl FetchShard {
         self.places.get_mut(place as usize)?.session.as_mut()
     }
 
-    /// Closes a session, if it is there.
-    pub(super) fn close(&mut self, id: i32) {
-        if let Some(place) = self.place_of(id) {
-            self.remove(place, Removal::Closed);
-        }
+    /// Closes a session, if it is there; answers its table, unless a fetch of it waits.
+    pub(super) fn close(&mut self, id: i32) -> Option<Box<PartitionTable>> {
+        self.remove(self.place_of(id)?, Removal::Closed)
     }
 
     /// Accepts or refuses an incremental request of this shard, which has that number in its cache.
@@ -186,8 +185,8 @@ impl FetchShard {
         }
         if session.cached_size == 0 {
             session.cached_size = old_size;
-            self.remove(place, Removal::Closed);
-            return FetchContext::sessionless(request, names, self.seed);
+            let closed = self.remove(place, Removal::Closed);
+            return FetchContext::sessionless(request, names, self.seed, closed);
         }
         if session.has_nameless_topics {
             session.table.resolve(names);
@@ -466,16 +465,16 @@ impl FetchShard {
         (start..end).chain(first..start).find(|&id| self.place_of(id).is_none())
     }
 
-    /// Removes a session. The fetch of it that waits is still answered.
-    fn remove(&mut self, place: u32, why: Removal) {
-        let Some(generation) = self.places.get(place as usize).map(|it| it.generation) else {
-            return;
-        };
-        if let Some(Session { id: session_id, epoch, table, is_waiting: true, .. }) =
-            self.take(place, why)
-        {
-            self.detached.push(Detached { place, generation, session_id, epoch, table });
+    /// Removes a session; answers its table. The fetch of it that waits is still answered, and
+    /// keeps the table for that.
+    fn remove(&mut self, place: u32, why: Removal) -> Option<Box<PartitionTable>> {
+        let generation = self.places.get(place as usize)?.generation;
+        let Session { id: session_id, epoch, table, is_waiting, .. } = self.take(place, why)?;
+        if !is_waiting {
+            return Some(table);
         }
+        self.detached.push(Detached { place, generation, session_id, epoch, table });
+        None
     }
 
     /// Takes a session out of its place and out of all orders and indexes.
@@ -671,7 +670,6 @@ fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::boxed::Box;
 
     /// Draws one number, whatever it is asked for.
     struct Stuck(u32);

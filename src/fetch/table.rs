@@ -1,5 +1,6 @@
 //! The partitions of one session, or of one full request, in their order.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use core::ops::Range;
@@ -83,17 +84,37 @@ impl PartitionTable {
     }
 
     /// The wish list of a full request. A repeated partition keeps its first place and takes its
-    /// last parameters.
+    /// last parameters. What the table of the session that the request closed had in memory serves
+    /// the new one.
     pub(super) fn of_request(
         request: &FetchRequest<'_>,
         names: &impl TopicNames,
         seed: u64,
-    ) -> Self {
+        closed: Option<Box<Self>>,
+    ) -> Box<Self> {
+        let uses_topic_ids = request.uses_topic_ids();
         let partitions = request.topics.iter().map(|topic| topic.partitions.len()).sum();
         let topics = request.topics.len();
-        let mut table = Self::new(request.uses_topic_ids(), partitions, topics, seed);
+        let mut table = match closed {
+            Some(mut table) => {
+                table.clear(uses_topic_ids);
+                table.entries.reserve_exact(partitions);
+                table.order.reserve(partitions);
+                table
+            }
+            None => Box::new(Self::new(uses_topic_ids, partitions, topics, seed)),
+        };
         table.put_all(request, names, |_, _, _| {});
         table
+    }
+
+    fn clear(&mut self, uses_topic_ids: bool) {
+        self.entries.clear();
+        self.live = 0;
+        self.index.clear();
+        self.order.clear();
+        self.free_entry = NIL;
+        self.topics.clear(uses_topic_ids);
     }
 
     /// The number of partitions.
