@@ -110,8 +110,9 @@ impl Floor {
         self.found.clear();
         let mut slot = self.head;
         while let Some(entry) = self.entries.get(slot as usize) {
-            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
-            black_box(entry.leader_epoch);
+            let id = self.ids[entry.topic as usize];
+            black_box((id, entry.partition, entry.fetch_offset));
+            black_box((entry.max_bytes, entry.leader_epoch));
             let Log { high_watermark, start_offset: log_start_offset, records } =
                 logs[slot as usize];
             let is_included = false;
@@ -176,7 +177,9 @@ impl Changed {
         floor.found.clear();
         for &slot in slots {
             let entry = &floor.entries[slot as usize];
-            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
+            let id = floor.ids[entry.topic as usize];
+            black_box((id, entry.partition, entry.fetch_offset));
+            black_box((entry.max_bytes, entry.leader_epoch));
             let Log { high_watermark, start_offset: log_start_offset, records } =
                 logs[slot as usize];
             let is_included = false;
