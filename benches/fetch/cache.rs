@@ -279,12 +279,16 @@ impl Host {
     }
 
     fn read_and_finish(&mut self, context: FetchContext) {
-        self.reads.clear();
-        for partition in self.cache.visit(&context) {
-            let log = self.logs[partition.slot.as_usize()];
+        let Self { cache, logs, reads, .. } = self;
+        reads.clear();
+        reads.extend(cache.visit(&context).map(|partition| {
+            let params = partition.params;
+            black_box((partition.topic_id, partition.partition, params.fetch_offset));
+            black_box((params.max_bytes, params.leader_epoch));
+            let log = logs[partition.slot.as_usize()];
             let read = PartitionRead::new(partition.slot, log.high_watermark, log.start_offset);
-            self.reads.push(read.with_records(log.records));
-        }
+            read.with_records(log.records)
+        }));
         self.finish(context);
     }
 

@@ -50,6 +50,11 @@ pub(crate) struct Floor {
 
 const SEED: u64 = 0x5eed;
 
+/// A topic on the wire, in version 18: its id, a count below 127, the tags.
+const TOPIC_BYTES: u64 = 18;
+/// A partition without its records and their length: index, error, four offsets' worth of fields, the tags.
+const PARTITION_BYTES: u64 = 36;
+
 fn hash(topic: TopicId, partition: i32) -> u64 {
     FixedState::with_seed(SEED).hash_one((topic.as_u128(), partition))
 }
@@ -110,8 +115,9 @@ impl Floor {
         self.found.clear();
         let mut slot = self.head;
         while let Some(entry) = self.entries.get(slot as usize) {
-            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
-            black_box(entry.leader_epoch);
+            let id = self.ids[entry.topic as usize];
+            black_box((id, entry.partition, entry.fetch_offset));
+            black_box((entry.max_bytes, entry.leader_epoch));
             let Log { high_watermark, start_offset: log_start_offset, records } =
                 logs[slot as usize];
             let is_included = false;
@@ -133,12 +139,28 @@ impl Floor {
         self.decide();
     }
 
+    /// Decides, adds up the size of the answer, which quotas are asked about before anything is told, and then tells.
     fn decide(&mut self) {
+        let (mut bytes, mut topic) = (0, u32::MAX);
         for found in &mut self.found {
-            let entry = &mut self.entries[found.slot as usize];
+            let entry = &self.entries[found.slot as usize];
             found.is_included = found.records > 0
                 || entry.high_watermark != found.high_watermark
                 || entry.log_start_offset != found.log_start_offset;
+            if found.is_included {
+                if topic != entry.topic {
+                    topic = entry.topic;
+                    bytes += TOPIC_BYTES;
+                }
+                // Their length is a varint of one more: as many bits, by seven, rounded up.
+                let bits = 32 - (found.records + 1).leading_zeros();
+                bytes +=
+                    PARTITION_BYTES + u64::from(found.records) + u64::from((bits * 9 + 64) >> 6);
+            }
+        }
+        black_box(bytes);
+        for found in self.found.iter().filter(|found| found.is_included) {
+            let entry = &mut self.entries[found.slot as usize];
             entry.high_watermark = found.high_watermark;
             entry.log_start_offset = found.log_start_offset;
         }
@@ -176,7 +198,9 @@ impl Changed {
         floor.found.clear();
         for &slot in slots {
             let entry = &floor.entries[slot as usize];
-            black_box((entry.topic, entry.partition, entry.fetch_offset, entry.max_bytes));
+            let id = floor.ids[entry.topic as usize];
+            black_box((id, entry.partition, entry.fetch_offset));
+            black_box((entry.max_bytes, entry.leader_epoch));
             let Log { high_watermark, start_offset: log_start_offset, records } =
                 logs[slot as usize];
             let is_included = false;

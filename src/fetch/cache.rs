@@ -4,16 +4,16 @@ use alloc::vec::Vec;
 
 use super::change::{Change, Marked};
 use super::config::{CacheConfig, ChangeTracking};
-use super::context::{FetchContext, FullFetch, State};
+use super::context::{ContextKind, FetchContext, FullFetch, Own, State};
 use super::counters::CacheStats;
 use super::request::{FetchMetadata, FetchRequest};
 use super::response::{FetchAnswer, PartitionRead};
 use super::router::ShardRouter;
-use super::session::{answer, incremental_size, response_size};
+use super::session::{answer, full_size, incremental_size};
 use super::shard::FetchShard;
 use super::size::ResponseSize;
 use super::state::{CacheState, StateError};
-use super::table::as_number;
+use super::table::{PartitionTable, as_number};
 use super::visit::{SlotFinder, Visit};
 use super::watch::Sought;
 use crate::error_code::ErrorCode;
@@ -113,11 +113,12 @@ impl FetchCache {
     ) -> FetchContext {
         let session_id = request.metadata.session_id;
         if request.metadata.is_full() {
-            self.close(session_id);
-            return FetchContext::full(request, names, self.config.hash_seed);
+            let closed = self.shard_of_mut(session_id).and_then(|shard| shard.close(session_id));
+            return FetchContext::full(request, names, self.config.hash_seed, closed);
         }
         let is_limited = self.config.limits.cached_partitions != u64::MAX;
-        let cached = if is_limited { self.partitions() } else { 0 };
+        let may_grow = !request.topics.is_empty();
+        let cached = if is_limited && may_grow { self.partitions() } else { 0 };
         let index = self.index_of(session_id);
         let Some((index, shard)) = index.and_then(|at| Some((at, self.shards.get_mut(at)?))) else {
             self.not_found += 1;
@@ -140,18 +141,22 @@ impl FetchCache {
                 .shards
                 .get_mut(ticket.shard as usize)
                 .map_or_else(Visit::nothing, |shard| shard.visit(ticket)),
-            _ => context.own_table().map_or_else(Visit::nothing, Visit::all),
+            State::Own(own) => own.table().map_or_else(Visit::nothing, Visit::all),
         }
     }
 
     /// Finds the places of partitions in a context, for a host whose reads come back by partition.
     pub fn slots<'a>(&'a self, context: &'a FetchContext) -> SlotFinder<'a> {
-        SlotFinder::new(match &context.state {
-            State::Incremental(ticket) => {
-                self.shards.get(ticket.shard as usize).and_then(|shard| shard.table(ticket))
-            }
-            _ => context.own_table(),
-        })
+        SlotFinder::new(self.table(context))
+    }
+
+    /// The partitions of a context, unless a later request of its session was accepted.
+    #[inline]
+    fn table<'a>(&'a self, context: &'a FetchContext) -> Option<&'a PartitionTable> {
+        match &context.state {
+            State::Incremental(ticket) => self.shards.get(ticket.shard as usize)?.table(ticket),
+            State::Own(own) => own.table(),
+        }
     }
 
     /// The size in bytes of the response that [`finish`](Self::finish) would give for these reads,
@@ -161,19 +166,12 @@ impl FetchCache {
     /// Changes nothing. O(reads).
     pub fn response_size(&self, context: &FetchContext, reads: &[PartitionRead]) -> u64 {
         let version = context.version();
-        if reads.is_empty() {
-            return ResponseSize::new(version).total(0, 0);
+        let table = if reads.is_empty() { None } else { self.table(context) };
+        match (table, context.kind()) {
+            (None, _) => ResponseSize::new(version).total(0, 0),
+            (Some(table), ContextKind::Incremental) => incremental_size(table, version, reads),
+            (Some(table), _) => full_size(table, version, reads),
         }
-        match &context.state {
-            State::Incremental(ticket) => self
-                .shards
-                .get(ticket.shard as usize)
-                .and_then(|shard| shard.table(ticket))
-                .map(|table| incremental_size(table, version, reads)),
-            State::Outgrown(last) => Some(incremental_size(&last.table, version, reads)),
-            _ => context.own_table().map(|table| response_size(table, version, reads, |_, _| true)),
-        }
-        .unwrap_or_else(|| ResponseSize::new(version).total(0, 0))
     }
 
     /// Answers a fetch: marks in `reads` which partitions the response carries, in their order,
@@ -183,8 +181,8 @@ impl FetchCache {
     /// creates a session with the partitions that were read, in the order of `reads`, evicting at
     /// most one; if there is no room, its session id is 0 and all else is the same.
     ///
-    /// O(reads); for a creation O(partitions in the request), and O(log sessions + topics of the
-    /// session) for an eviction.
+    /// O(reads); for a creation O(partitions in the request), and amortised O(log sessions + topics of
+    /// the session) for an eviction.
     pub fn finish(
         &mut self,
         context: FetchContext,
@@ -193,28 +191,41 @@ impl FetchCache {
         now: Monotonic,
     ) -> FetchAnswer {
         match context.state {
-            State::Error(error) => {
-                for read in reads {
-                    read.set_included(false);
-                }
-                FetchAnswer::new(error, FetchMetadata::INVALID_SESSION_ID)
-            }
-            State::Sessionless(table) => {
-                for read in reads {
-                    read.set_included(table.entry(read.slot()).is_some());
-                }
-                FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID)
-            }
-            State::Full(full) => self.create(full, reads, random, now),
-            State::Outgrown(mut last) => {
-                answer(&mut last.table, reads, |_, _| {});
-                FetchAnswer::new(ErrorCode::None, last.session_id)
-            }
             State::Incremental(ticket) => match self.shards.get_mut(ticket.shard as usize) {
                 Some(shard) => shard.finish(&ticket, reads),
                 None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
             },
+            State::Own(own) => self.finish_own(own, reads, random, now),
         }
+    }
+
+    /// Answers a fetch whose partitions no session in the cache has.
+    #[inline(never)]
+    fn finish_own(
+        &mut self,
+        own: Own,
+        reads: &mut [PartitionRead],
+        random: &mut impl Random,
+        now: Monotonic,
+    ) -> FetchAnswer {
+        let (error, session_id) = match own {
+            Own::Full(full) => return self.create(full, reads, random, now),
+            Own::Sessionless(table) => {
+                for read in reads {
+                    read.set_included(table.entry(read.slot()).is_some());
+                }
+                (ErrorCode::None, FetchMetadata::INVALID_SESSION_ID)
+            }
+            Own::Outgrown(mut last) => {
+                answer(&mut last.table, reads, |_, _| {});
+                (ErrorCode::None, last.session_id)
+            }
+            Own::Error(error) => {
+                reads.iter_mut().for_each(|read| read.set_included(false));
+                (error, FetchMetadata::INVALID_SESSION_ID)
+            }
+        };
+        FetchAnswer::new(error, session_id)
     }
 
     fn create(
@@ -225,16 +236,11 @@ impl FetchCache {
         now: Monotonic,
     ) -> FetchAnswer {
         let mut answer = FetchAnswer::new(ErrorCode::None, FetchMetadata::INVALID_SESSION_ID);
-        let limits = self.config.limits;
         full.table.keep_reported(reads);
         if full.table.is_sparse() {
             *full.table = full.table.compacted();
         }
-        let size = full.table.len() as u64;
-        if size > u64::from(limits.session_partitions)
-            || self.partitions().saturating_add(size) > limits.cached_partitions
-            || self.sessions_of(full.principal) >= limits.principal_sessions
-        {
+        if self.is_over_limit(full.table.len() as u64, full.principal) {
             self.refused += 1;
             return answer;
         }
@@ -243,6 +249,16 @@ impl FetchCache {
             (answer.session_id, answer.evicted) = shard.create(full, random, now);
         }
         answer
+    }
+
+    /// Whether there is a limit that one more session would exceed. O(shards).
+    fn is_over_limit(&self, partitions: u64, principal: u64) -> bool {
+        let limits = self.config.limits;
+        partitions > u64::from(limits.session_partitions)
+            || (limits.cached_partitions != u64::MAX
+                && self.partitions().saturating_add(partitions) > limits.cached_partitions)
+            || (limits.principal_sessions != u32::MAX
+                && self.sessions_of(principal) >= limits.principal_sessions)
     }
 
     /// Answers a fetch whose client is over its quota: with no partitions and the time it should

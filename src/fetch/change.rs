@@ -74,7 +74,7 @@ pub struct Marked {
 #[derive(Clone, Debug)]
 pub(super) struct Changes {
     /// Slots, each once: those whose entry is flagged as listed. Those of changed entries, and in
-    /// the order of the session, after [`begin_visit`](Self::begin_visit). Some may have been
+    /// the order of the session, after [`visit`](Self::visit). Some may have been
     /// removed from the session since.
     slots: Vec<u32>,
     /// All partitions are to be visited, listed or not.
@@ -154,9 +154,22 @@ impl Changes {
         entry.keep_changed();
     }
 
-    /// Settles what a request accepted at that time visits. A mark that comes after this call
-    /// outlives the answer.
-    pub(super) fn begin_visit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {
+    /// What a request accepted at that time visits, in the order of the session, given how often
+    /// all sessions have been marked. A mark that comes after this call outlives the answer.
+    #[inline(never)]
+    pub(super) fn visit<'a>(
+        &'a mut self,
+        table: &'a mut PartitionTable,
+        accepted: Monotonic,
+        marked_all: u64,
+    ) -> Visit<'a> {
+        self.observe(marked_all);
+        self.begin_visit(table, accepted);
+        if self.all { Visit::all(table) } else { Visit::of_slots(table, &self.slots) }
+    }
+
+    /// Settles what that is.
+    fn begin_visit(&mut self, table: &mut PartitionTable, accepted: Monotonic) {
         // If all are visited, none that is settled comes to be known as quiet.
         let all = self.all;
         let mut is_sorted = true;
@@ -183,11 +196,6 @@ impl Changes {
         if !is_sorted {
             self.slots.sort_unstable_by_key(|&slot| table.rank(Slot(slot)));
         }
-    }
-
-    /// What that is, in the order of the session.
-    pub(super) fn visited<'a>(&'a self, table: &'a PartitionTable) -> Visit<'a> {
-        if self.all { Visit::all(table) } else { Visit::of_slots(table, &self.slots) }
     }
 
     /// Before an answer is generated: the entries that may be found quiet are those flagged. `false`

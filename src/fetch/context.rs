@@ -21,10 +21,18 @@ pub struct FetchContext {
 
 #[derive(Debug)]
 pub(super) enum State {
+    /// A request of a session that is in the cache.
+    Incremental(Ticket),
+    /// Any other.
+    Own(Own),
+}
+
+/// A request whose partitions, if there are any, belong to no session in the cache.
+#[derive(Debug)]
+pub(super) enum Own {
     Error(ErrorCode),
     Sessionless(Box<PartitionTable>),
     Full(FullFetch),
-    Incremental(Ticket),
     Outgrown(Outgrown),
 }
 
@@ -76,18 +84,24 @@ pub enum ContextKind {
 }
 
 impl FetchContext {
-    /// The context of a full request, whose session (if it names one) has been closed.
+    /// The context of a full request. The session that it names has been closed; its table serves
+    /// again.
     ///
     /// O(partitions in the request).
-    pub(super) fn full(request: &FetchRequest<'_>, names: &impl TopicNames, seed: u64) -> Self {
-        let table = Box::new(PartitionTable::of_request(request, names, seed));
-        let state = if request.metadata.epoch == FetchMetadata::INITIAL_EPOCH {
+    pub(super) fn full(
+        request: &FetchRequest<'_>,
+        names: &impl TopicNames,
+        seed: u64,
+        closed: Option<Box<PartitionTable>>,
+    ) -> Self {
+        let table = PartitionTable::of_request(request, names, seed, closed);
+        let own = if request.metadata.epoch == FetchMetadata::INITIAL_EPOCH {
             let &FetchRequest { fetcher, profile, principal, .. } = request;
-            State::Full(FullFetch { table, fetcher, profile, principal })
+            Own::Full(FullFetch { table, fetcher, profile, principal })
         } else {
-            State::Sessionless(table)
+            Own::Sessionless(table)
         };
-        Self { version: request.version, state }
+        Self { version: request.version, state: State::Own(own) }
     }
 
     /// The context of a request that its session's last partition left with.
@@ -95,13 +109,14 @@ impl FetchContext {
         request: &FetchRequest<'_>,
         names: &impl TopicNames,
         seed: u64,
+        closed: Option<Box<PartitionTable>>,
     ) -> Self {
-        let table = Box::new(PartitionTable::of_request(request, names, seed));
-        Self { version: request.version, state: State::Sessionless(table) }
+        let table = PartitionTable::of_request(request, names, seed, closed);
+        Self { version: request.version, state: State::Own(Own::Sessionless(table)) }
     }
 
     pub(super) const fn error_of(version: i16, error: ErrorCode) -> Self {
-        Self { version, state: State::Error(error) }
+        Self { version, state: State::Own(Own::Error(error)) }
     }
 
     pub(super) const fn incremental(version: i16, ticket: Ticket) -> Self {
@@ -113,23 +128,24 @@ impl FetchContext {
         session_id: i32,
         table: Box<PartitionTable>,
     ) -> Self {
-        Self { version, state: State::Outgrown(Outgrown { session_id, table }) }
+        let own = Own::Outgrown(Outgrown { session_id, table });
+        Self { version, state: State::Own(own) }
     }
 
     /// What the request was classified as.
     pub const fn kind(&self) -> ContextKind {
         match self.state {
-            State::Error(_) => ContextKind::Error,
-            State::Sessionless(_) => ContextKind::Sessionless,
-            State::Full(_) => ContextKind::Full,
-            State::Incremental(_) | State::Outgrown(_) => ContextKind::Incremental,
+            State::Own(Own::Error(_)) => ContextKind::Error,
+            State::Own(Own::Sessionless(_)) => ContextKind::Sessionless,
+            State::Own(Own::Full(_)) => ContextKind::Full,
+            State::Incremental(_) | State::Own(Own::Outgrown(_)) => ContextKind::Incremental,
         }
     }
 
     /// The error of an error context, otherwise [`ErrorCode::None`].
     pub const fn error(&self) -> ErrorCode {
         match self.state {
-            State::Error(error) => error,
+            State::Own(Own::Error(error)) => error,
             _ => ErrorCode::None,
         }
     }
@@ -138,7 +154,7 @@ impl FetchContext {
     pub const fn session_id(&self) -> i32 {
         match &self.state {
             State::Incremental(ticket) => ticket.session_id,
-            State::Outgrown(last) => last.session_id,
+            State::Own(Own::Outgrown(last)) => last.session_id,
             _ => FetchMetadata::INVALID_SESSION_ID,
         }
     }
@@ -156,17 +172,20 @@ impl FetchContext {
     pub fn partition_count(&self) -> usize {
         match &self.state {
             State::Incremental(ticket) => ticket.partitions as usize,
-            _ => self.own_table().map_or(0, PartitionTable::len),
+            State::Own(own) => own.table().map_or(0, PartitionTable::len),
         }
     }
+}
 
-    /// The partitions, if no session in a cache has them.
-    pub(super) fn own_table(&self) -> Option<&PartitionTable> {
-        match &self.state {
-            State::Sessionless(table) => Some(table),
-            State::Full(full) => Some(&full.table),
-            State::Outgrown(last) => Some(&last.table),
-            State::Error(_) | State::Incremental(_) => None,
+impl Own {
+    /// The partitions.
+    #[inline(never)]
+    pub(super) fn table(&self) -> Option<&PartitionTable> {
+        match self {
+            Self::Error(_) => None,
+            Self::Sessionless(table) => Some(table),
+            Self::Full(full) => Some(&full.table),
+            Self::Outgrown(last) => Some(&last.table),
         }
     }
 }

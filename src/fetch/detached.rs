@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use super::config::Limits;
 use super::context::Ticket;
 use super::table::PartitionTable;
+use super::visit::Visit;
 
 /// What is left of such a session: enough to answer the fetch as if it still lived.
 #[derive(Debug)]
@@ -56,6 +57,13 @@ impl DetachedSessions {
             let Some(oldest) = self.sessions.pop_front() else { break };
             self.partitions -= oldest.table.len();
         }
+    }
+
+    /// What an accepted request visits if its session was removed; nothing if a later request has
+    /// overtaken it.
+    #[cold]
+    pub(super) fn visit(&self, ticket: &Ticket) -> Visit<'_> {
+        self.find(ticket).map_or_else(Visit::nothing, |it| Visit::all(&it.table))
     }
 
     pub(super) fn find(&self, ticket: &Ticket) -> Option<&Detached> {

@@ -10,19 +10,28 @@ type Worth = (bool, u32, i32);
 
 /// The orders in which sessions are evicted (KIP-227).
 ///
+/// Only a full shard asks for them: they are kept from then on, until it is half empty. So they cost
+/// a session that never meets a full shard nothing, and making them costs O(log sessions) for each
+/// that came since.
+///
 /// Using a session costs no look-up here while its size and seniority stay: the order by last use
 /// holds for each session a time that is not later than its last use, and is put right when such
 /// a time would make its session stale.
 #[derive(Clone, Debug)]
 pub(super) struct EvictionOrder {
     threshold_ms: i64,
+    kept: Option<Orders>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Orders {
     by_use: BTreeSet<(Monotonic, i32)>,
     by_all: BTreeSet<Worth>,
     by_privileged: BTreeSet<Worth>,
 }
 
-/// Where a session stands in the orders.
-#[derive(Clone, Copy, Debug)]
+/// Where a session stands in the orders, or would stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     /// The time under which it is ordered by use.
     used: Monotonic,
@@ -33,12 +42,28 @@ pub(super) struct Standing {
 
 impl EvictionOrder {
     pub(super) const fn new(threshold_ms: i64) -> Self {
-        Self {
-            threshold_ms,
-            by_use: BTreeSet::new(),
-            by_all: BTreeSet::new(),
-            by_privileged: BTreeSet::new(),
+        Self { threshold_ms, kept: None }
+    }
+
+    pub(super) const fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Keeps the orders from now on. The sessions are given with their last use.
+    pub(super) fn keep<'a>(
+        &mut self,
+        sessions: impl Iterator<Item = (i32, &'a mut Standing, Monotonic)>,
+    ) {
+        let orders = self.kept.insert(Orders::default());
+        for (id, standing, last_used) in sessions {
+            standing.used = last_used;
+            orders.insert(id, *standing);
         }
+    }
+
+    /// Gives the orders up.
+    pub(super) fn give_up(&mut self) {
+        self.kept = None;
     }
 
     /// Whether more than the threshold lies between the two.
@@ -55,14 +80,16 @@ impl EvictionOrder {
         created: Monotonic,
         used: Monotonic,
     ) -> Standing {
-        self.by_use.insert((used, id));
         let is_senior = self.exceeds_threshold(created, used);
         let standing = Standing { used, size, is_senior, is_privileged };
-        self.list(id, standing);
+        if let Some(orders) = &mut self.kept {
+            orders.insert(id, standing);
+        }
         standing
     }
 
     /// Takes note of a use of the session. Only here does a session become senior.
+    #[inline]
     pub(super) fn touch(
         &mut self,
         id: i32,
@@ -71,39 +98,27 @@ impl EvictionOrder {
         created: Monotonic,
         now: Monotonic,
     ) {
-        if now < standing.used {
-            // The clock went back; the time kept must not be later than the last use.
-            self.renew(id, standing, now);
-        }
         let is_senior = self.exceeds_threshold(created, now);
-        if size != standing.size || is_senior != standing.is_senior {
-            self.unlist(id, *standing);
-            *standing = Standing { size, is_senior, ..*standing };
-            self.list(id, *standing);
+        // If the clock went back: the time kept must not be later than the last use.
+        let used = now.min(standing.used);
+        let moved = Standing { used, size, is_senior, ..*standing };
+        if moved != *standing {
+            self.replace(id, standing, moved);
+        }
+    }
+
+    fn replace(&mut self, id: i32, standing: &mut Standing, moved: Standing) {
+        self.remove(id, *standing);
+        *standing = moved;
+        if let Some(orders) = &mut self.kept {
+            orders.insert(id, moved);
         }
     }
 
     /// Takes a session out of all orders.
     pub(super) fn remove(&mut self, id: i32, standing: Standing) {
-        self.by_use.remove(&(standing.used, id));
-        self.unlist(id, standing);
-    }
-
-    fn list(&mut self, id: i32, standing: Standing) {
-        let worth = (standing.is_privileged, standing.size, id);
-        if !standing.is_privileged || standing.is_senior {
-            self.by_privileged.insert(worth);
-        }
-        if standing.is_senior {
-            self.by_all.insert(worth);
-        }
-    }
-
-    fn unlist(&mut self, id: i32, standing: Standing) {
-        let worth = (standing.is_privileged, standing.size, id);
-        self.by_privileged.remove(&worth);
-        if standing.is_senior {
-            self.by_all.remove(&worth);
+        if let Some(orders) = &mut self.kept {
+            orders.remove(id, standing);
         }
     }
 
@@ -111,13 +126,16 @@ impl EvictionOrder {
     ///
     /// It may have been used since: then [`renew`](Self::renew) it and ask again.
     pub(super) fn stale(&self, now: Monotonic) -> Option<(Monotonic, i32)> {
-        self.by_use.first().copied().filter(|&(used, _)| self.exceeds_threshold(used, now))
+        let &(used, id) = self.kept.as_ref()?.by_use.first()?;
+        self.exceeds_threshold(used, now).then_some((used, id))
     }
 
     /// Puts a session where its last use belongs.
     pub(super) fn renew(&mut self, id: i32, standing: &mut Standing, last_used: Monotonic) {
-        self.by_use.remove(&(standing.used, id));
-        self.by_use.insert((last_used, id));
+        if let Some(orders) = &mut self.kept {
+            orders.by_use.remove(&(standing.used, id));
+            orders.by_use.insert((last_used, id));
+        }
         standing.used = last_used;
     }
 
@@ -127,7 +145,8 @@ impl EvictionOrder {
         is_privileged: bool,
         size: u32,
     ) -> Option<(i32, EvictionReason)> {
-        let order = if is_privileged { &self.by_privileged } else { &self.by_all };
+        let orders = self.kept.as_ref()?;
+        let order = if is_privileged { &orders.by_privileged } else { &orders.by_all };
         let &(victim_is_privileged, victim_size, id) = order.first()?;
         // Ids are positive, so that of two equal ones the one that is there stays.
         if (is_privileged, size, 0) < (victim_is_privileged, victim_size, id) {
@@ -139,6 +158,28 @@ impl EvictionOrder {
             EvictionReason::Unprivileged
         };
         Some((id, reason))
+    }
+}
+
+impl Orders {
+    fn insert(&mut self, id: i32, standing: Standing) {
+        self.by_use.insert((standing.used, id));
+        let worth = (standing.is_privileged, standing.size, id);
+        if !standing.is_privileged || standing.is_senior {
+            self.by_privileged.insert(worth);
+        }
+        if standing.is_senior {
+            self.by_all.insert(worth);
+        }
+    }
+
+    fn remove(&mut self, id: i32, standing: Standing) {
+        self.by_use.remove(&(standing.used, id));
+        let worth = (standing.is_privileged, standing.size, id);
+        self.by_privileged.remove(&worth);
+        if standing.is_senior {
+            self.by_all.remove(&worth);
+        }
     }
 }
 
@@ -227,6 +268,10 @@ mod tests {
         plain: &Plain,
         (is_privileged, size, now): (bool, u32, Monotonic),
     ) -> Option<i32> {
+        if !order.is_kept() {
+            let sessions = standings.iter_mut();
+            order.keep(sessions.map(|(&id, it)| (id, it, plain.sessions[&id].last_used)));
+        }
         while let Some((used, id)) = order.stale(now) {
             let last_used = plain.sessions[&id].last_used;
             if used == last_used {
@@ -239,18 +284,21 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Operation {
-        Create { is_privileged: bool, size: u32 },
+        Create { is_privileged: bool, size: u32, is_full: bool },
         Touch { which: usize, size: Option<u32> },
         Remove { which: usize },
+        GiveUp,
     }
 
     fn operation() -> impl Strategy<Value = Operation> {
         prop_oneof![
-            3 => (any::<bool>(), 0_u32..4)
-                .prop_map(|(is_privileged, size)| Operation::Create { is_privileged, size }),
+            3 => (any::<bool>(), 0_u32..4, any::<bool>()).prop_map(|(is_privileged, size, is_full)| {
+                Operation::Create { is_privileged, size, is_full }
+            }),
             6 => (any::<usize>(), proptest::option::of(0_u32..4))
                 .prop_map(|(which, size)| Operation::Touch { which, size }),
             1 => any::<usize>().prop_map(|which| Operation::Remove { which }),
+            1 => Just(Operation::GiveUp),
         ]
     }
 
@@ -282,11 +330,14 @@ mod tests {
                     id.unwrap_or(0)
                 };
                 match operation {
-                    Operation::Create { is_privileged, size } => {
+                    Operation::Create { is_privileged, size, is_full } => {
                         let asked = (is_privileged, size, now);
                         let due = plain.victim(is_privileged, size, now);
-                        prop_assert_eq!(victim(&mut order, &mut standings, &plain, asked), due);
-                        if let Some(id) = due {
+                        // A shard that has room does not ask.
+                        if is_full {
+                            prop_assert_eq!(victim(&mut order, &mut standings, &plain, asked), due);
+                        }
+                        if let Some(id) = due.filter(|_| is_full) {
                             plain.remove(id);
                             order.remove(id, standings.remove(&id).unwrap());
                         }
@@ -308,10 +359,12 @@ mod tests {
                             order.remove(id, standing);
                         }
                     }
+                    Operation::GiveUp => order.give_up(),
                 }
-                prop_assert_eq!(&order.by_all, &plain.by_all);
-                prop_assert_eq!(&order.by_privileged, &plain.by_privileged);
-                prop_assert_eq!(order.by_use.len(), plain.last_used.len());
+                let Some(orders) = &order.kept else { continue };
+                prop_assert_eq!(&orders.by_all, &plain.by_all);
+                prop_assert_eq!(&orders.by_privileged, &plain.by_privileged);
+                prop_assert_eq!(orders.by_use.len(), plain.last_used.len());
             }
         }
     }

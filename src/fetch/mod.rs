@@ -119,8 +119,8 @@
 //!
 //! Each is a property test of its number.
 //!
-//! - **FS-1** A shard has at most as many sessions as room; each is in the order by use, and in the
-//!   orders by worth that it belongs to; cached partitions add up.
+//! - **FS-1** A shard has at most as many sessions as room; while it keeps the orders of eviction, each
+//!   is in the order by use, and in the orders by worth that it belongs to; cached partitions add up.
 //! - **FS-2** What the orders hold of a session is what the session holds.
 //! - **FS-3** A session's cached size is the number of its partitions when it was last used.
 //! - **FS-4** Every live id is in its shard's range, is found, and is unique and positive.

@@ -27,6 +27,11 @@ impl Order {
         Self { slots: Vec::with_capacity(slots), head: 0, first: 0 }
     }
 
+    /// Makes room for that many slots in an empty order.
+    pub(super) fn reserve(&mut self, slots: usize) {
+        self.slots.reserve_exact(slots);
+    }
+
     /// Appends a slot; answers its place.
     #[inline]
     pub(super) fn push(&mut self, slot: Slot) -> u32 {

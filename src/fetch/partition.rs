@@ -26,8 +26,10 @@ pub(super) struct Entry {
     /// The topic's number in the table, below 2^30, and two flags above.
     topic: u32,
     pub(super) partition: i32,
-    max_bytes: i32,
+    // Not side by side with the other epoch: the two would be stored as one vector, which takes
+    // longer to put together than to store them.
     leader_epoch: i32,
+    max_bytes: i32,
     last_fetched_epoch: i32,
     /// The entry's index in the table's order; on the free list the next free entry.
     pub(super) position: u32,
@@ -136,11 +138,8 @@ impl Entry {
     }
 }
 
-const fn stored_epoch(epoch: Option<i32>) -> i32 {
-    match epoch {
-        Some(epoch) if epoch >= 0 => epoch,
-        _ => NO_EPOCH,
-    }
+fn stored_epoch(epoch: Option<i32>) -> i32 {
+    epoch.unwrap_or(NO_EPOCH).max(NO_EPOCH)
 }
 
 const fn shown_epoch(epoch: i32) -> Option<i32> {

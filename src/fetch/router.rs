@@ -8,9 +8,9 @@ use super::config::CacheConfig;
 /// over the number of shards, rounded down.
 #[derive(Clone, Debug)]
 pub struct ShardRouter {
-    shards: i32,
+    shards: u32,
     /// How many ids a shard has.
-    range: i32,
+    range: u32,
     counter: i32,
 }
 
@@ -22,27 +22,27 @@ impl ShardRouter {
 
     /// The first session goes to shard `counter` modulo the number of shards, which is not 0.
     pub(super) const fn new(shards: u32, counter: i32) -> Self {
-        let shards = shards.cast_signed();
-        Self { shards, range: i32::MAX / shards, counter }
+        Self { shards, range: i32::MAX.cast_unsigned() / shards, counter }
     }
 
     /// The ids of each shard: from the first up to but not including the second.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (i32, i32)> + use<> {
+        let first = |shard: u32, range: u32| (shard * range).cast_signed();
         let range = self.range;
-        (0..self.shards).map(move |shard| ((shard * range).max(1), (shard + 1) * range))
+        (0..self.shards).map(move |shard| (first(shard, range).max(1), first(shard + 1, range)))
     }
 
     /// The shard that could have issued this id. Ids that none issues have none.
     pub fn shard_of(&self, session_id: i32) -> Option<usize> {
-        let shard = session_id / self.range;
-        if session_id > 0 && shard < self.shards { usize::try_from(shard).ok() } else { None }
+        let shard = session_id.cast_unsigned().checked_div(self.range)?;
+        (session_id > 0 && shard < self.shards).then_some(shard as usize)
     }
 
     /// The shard of the next new session. The counter wraps around.
     pub fn next_shard(&mut self) -> usize {
-        let shard = (self.counter & i32::MAX) % self.shards;
+        let counter = (self.counter & i32::MAX).cast_unsigned();
         self.counter = self.counter.wrapping_add(1);
-        usize::try_from(shard).unwrap_or(0)
+        counter.checked_rem(self.shards).unwrap_or(0) as usize
     }
 
     /// Where the counter stands.

@@ -153,8 +153,13 @@ pub(super) fn incremental_size(
     response_size(table, version, reads, |entry, read| inclusion(entry.reported(), read).0)
 }
 
+/// The size of an answer that carries all reads.
+pub(super) fn full_size(table: &PartitionTable, version: i16, reads: &[PartitionRead]) -> u64 {
+    response_size(table, version, reads, |_, _| true)
+}
+
 /// The size of an answer with those reads that `is_carried` says.
-pub(super) fn response_size(
+fn response_size(
     table: &PartitionTable,
     version: i16,
     reads: &[PartitionRead],
@@ -166,31 +171,22 @@ pub(super) fn response_size(
     let mut open = NIL;
     let entries = table.entries();
     for read in reads {
-        let entry = entries.get(read.slot().as_usize()).filter(|entry| entry.is_live());
-        let Some(entry) = entry else { continue };
-        if !is_carried(entry, read) {
-            continue;
-        }
+        let entry = entries.get(read.slot().as_usize());
+        let Some(entry) = entry.filter(|entry| is_carried(entry, read)) else { continue };
         let topic = entry.topic();
         if open != topic {
+            if !entry.is_live() {
+                continue;
+            }
             if !table.is_same_topic(open, topic) {
-                bytes += topic_size(table, size, open, partitions);
+                bytes += size.partitions(partitions) + size.topic(|| table.name_len(topic));
                 topics += 1;
                 partitions = 0;
             }
             open = topic;
         }
         partitions += 1;
-        bytes += size.partition(read);
+        bytes += size.content(read);
     }
-    bytes += topic_size(table, size, open, partitions);
-    size.total(topics, bytes)
-}
-
-/// A topic element with that many partitions, without them; nothing if no topic has the number.
-#[inline(never)]
-fn topic_size(table: &PartitionTable, size: ResponseSize, number: u32, partitions: u64) -> u64 {
-    table.topic(number).map_or(0, |topic| {
-        size.topic(topic.name.as_ref().map_or(0, |name| name.len() as u64), partitions)
-    })
+    size.total(topics, bytes + size.partitions(partitions))
 }

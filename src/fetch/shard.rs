@@ -1,5 +1,6 @@
 //! One shard of the session cache: its sessions, and what happens to them.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use core::num::NonZeroU32;
@@ -151,11 +152,9 @@ impl FetchShard {
         self.places.get_mut(place as usize)?.session.as_mut()
     }
 
-    /// Closes a session, if it is there.
-    pub(super) fn close(&mut self, id: i32) {
-        if let Some(place) = self.place_of(id) {
-            self.remove(place, Removal::Closed);
-        }
+    /// Closes a session, if it is there; answers its table, unless a fetch of it waits.
+    pub(super) fn close(&mut self, id: i32) -> Option<Box<PartitionTable>> {
+        self.remove(self.place_of(id)?, Removal::Closed)
     }
 
     /// Accepts or refuses an incremental request of this shard, which has that number in its cache.
@@ -170,11 +169,7 @@ impl FetchShard {
     ) -> FetchContext {
         let place = match self.check(request) {
             Ok(place) => place,
-            Err(error) => {
-                let FetchMetadata { session_id, epoch } = request.metadata;
-                debug!(session_id, epoch, %error, "fetch refused");
-                return FetchContext::error_of(request.version, error);
-            }
+            Err(error) => return refused(request, error),
         };
         let changes_wishes = !request.topics.is_empty() || !request.forgotten.is_empty();
         let grew = changes_wishes && self.update(place, request, names);
@@ -190,8 +185,8 @@ impl FetchShard {
         }
         if session.cached_size == 0 {
             session.cached_size = old_size;
-            self.remove(place, Removal::Closed);
-            return FetchContext::sessionless(request, names, self.seed);
+            let closed = self.remove(place, Removal::Closed);
+            return FetchContext::sessionless(request, names, self.seed, closed);
         }
         if session.has_nameless_topics {
             session.table.resolve(names);
@@ -202,17 +197,22 @@ impl FetchShard {
         self.partitions = self.partitions + u64::from(size) - u64::from(old_size);
         self.order.touch(id, &mut session.standing, size, created, now);
         let ticket = Ticket { shard, place, generation, session_id: id, epoch, partitions: size };
-        let cached = self.partitions.saturating_add(cached_elsewhere);
-        let limits = &self.limits;
-        let is_over = size > limits.session_partitions || cached > limits.cached_partitions;
-        let outgrown = if grew && is_over { self.take(place, Removal::OverLimit) } else { None };
-        match outgrown {
-            Some(session) => FetchContext::outgrown(request.version, id, session.table),
-            None => FetchContext::incremental(request.version, ticket),
+        if grew && self.is_over_limit(size, cached_elsewhere) {
+            if let Some(session) = self.take(place, Removal::OverLimit) {
+                return FetchContext::outgrown(request.version, id, session.table);
+            }
         }
+        FetchContext::incremental(request.version, ticket)
+    }
+
+    /// Whether a session of that many partitions is too big, or all are.
+    fn is_over_limit(&self, partitions: u32, cached_elsewhere: u64) -> bool {
+        let cached = self.partitions.saturating_add(cached_elsewhere);
+        partitions > self.limits.session_partitions || cached > self.limits.cached_partitions
     }
 
     /// Whether there is a session that can take the request; the order of the checks is Kafka's.
+    #[inline]
     fn check(&mut self, request: &FetchRequest<'_>) -> Result<u32, ErrorCode> {
         let place = self.place_of(request.metadata.session_id);
         let Some((place, session)) = place.and_then(|place| Some((place, self.session(place)?)))
@@ -247,15 +247,10 @@ impl FetchShard {
     /// What an accepted request visits now.
     pub(super) fn visit(&mut self, ticket: &Ticket) -> Visit<'_> {
         let Some(session) = ticketed(&mut self.places, ticket) else {
-            let detached = self.detached.find(ticket);
-            return detached.map_or_else(Visit::nothing, |it| Visit::all(&it.table));
+            return self.detached.visit(ticket);
         };
         match &mut session.changes {
-            Some(changes) => {
-                changes.observe(self.marked_all);
-                changes.begin_visit(&mut session.table, session.last_used);
-                changes.visited(&session.table)
-            }
+            Some(changes) => changes.visit(&mut session.table, session.last_used, self.marked_all),
             None => Visit::all(&session.table),
         }
     }
@@ -270,11 +265,20 @@ impl FetchShard {
     }
 
     /// Answers an accepted request.
+    #[inline]
     pub(super) fn finish(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
-        if let Some(session) = ticketed(&mut self.places, ticket) {
-            session.answer(reads, self.marked_all);
-            return FetchAnswer::new(ErrorCode::None, ticket.session_id);
+        match ticketed(&mut self.places, ticket) {
+            Some(session) => {
+                session.answer(reads, self.marked_all);
+                FetchAnswer::new(ErrorCode::None, ticket.session_id)
+            }
+            None => self.finish_late(ticket, reads),
         }
+    }
+
+    /// Answers a request of a session that was removed, or that a later one has overtaken.
+    #[cold]
+    fn finish_late(&mut self, ticket: &Ticket, reads: &mut [PartitionRead]) -> FetchAnswer {
         if let Some(Detached { mut table, .. }) = self.detached.take(ticket) {
             answer(&mut table, reads, |_, _| {});
             return FetchAnswer::new(ErrorCode::None, ticket.session_id);
@@ -306,7 +310,7 @@ impl FetchShard {
     ) -> (i32, Option<Evicted>) {
         let size = as_number(full.table.len());
         let mut evicted = None;
-        if self.len() >= self.capacity as usize {
+        if self.len() >= self.capacity() {
             let is_privileged = full.fetcher == FetcherKind::Follower;
             let Some((id, reason)) = self.evicted_by(is_privileged, size, now) else {
                 self.counters.refused += 1;
@@ -328,6 +332,10 @@ impl FetchShard {
         size: u32,
         now: Monotonic,
     ) -> Option<(i32, EvictionReason)> {
+        if !self.order.is_kept() {
+            let sessions = self.places.iter_mut().filter_map(|place| place.session.as_mut());
+            self.order.keep(sessions.map(|it| (it.id, &mut it.standing, it.last_used)));
+        }
         while let Some((used, id)) = self.order.stale(now) {
             let place = self.place_of(id)?;
             let session = self.places.get_mut(place as usize)?.session.as_mut()?;
@@ -457,16 +465,16 @@ impl FetchShard {
         (start..end).chain(first..start).find(|&id| self.place_of(id).is_none())
     }
 
-    /// Removes a session. The fetch of it that waits is still answered.
-    fn remove(&mut self, place: u32, why: Removal) {
-        let Some(generation) = self.places.get(place as usize).map(|it| it.generation) else {
-            return;
-        };
-        if let Some(Session { id: session_id, epoch, table, is_waiting: true, .. }) =
-            self.take(place, why)
-        {
-            self.detached.push(Detached { place, generation, session_id, epoch, table });
+    /// Removes a session; answers its table. The fetch of it that waits is still answered, and
+    /// keeps the table for that.
+    fn remove(&mut self, place: u32, why: Removal) -> Option<Box<PartitionTable>> {
+        let generation = self.places.get(place as usize)?.generation;
+        let Session { id: session_id, epoch, table, is_waiting, .. } = self.take(place, why)?;
+        if !is_waiting {
+            return Some(table);
         }
+        self.detached.push(Detached { place, generation, session_id, epoch, table });
+        None
     }
 
     /// Takes a session out of its place and out of all orders and indexes.
@@ -483,6 +491,9 @@ impl FetchShard {
         }
         debug!(session_id = session.id, ?why, "fetch session removed");
         self.order.remove(session.id, session.standing);
+        if self.len() < self.capacity() / 2 {
+            self.order.give_up();
+        }
         self.partitions -= u64::from(session.cached_size);
         match why {
             Removal::Closed => self.counters.closed += 1,
@@ -623,6 +634,13 @@ impl FetchShard {
     }
 }
 
+#[cold]
+fn refused(request: &FetchRequest<'_>, error: ErrorCode) -> FetchContext {
+    let FetchMetadata { session_id, epoch } = request.metadata;
+    debug!(session_id, epoch, %error, "fetch refused");
+    FetchContext::error_of(request.version, error)
+}
+
 /// The session of a ticket, if it still lives and waits for this answer.
 fn ticketed<'a>(places: &'a mut [Place], ticket: &Ticket) -> Option<&'a mut Session> {
     let place = places.get_mut(ticket.place as usize)?;
@@ -652,7 +670,6 @@ fn mark(session: &mut Session, watcher: Watcher, partition: i32, change: Change)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::boxed::Box;
 
     /// Draws one number, whatever it is asked for.
     struct Stuck(u32);

@@ -41,24 +41,35 @@ impl ResponseSize {
         Self { version, is_flexible, partition }
     }
 
-    /// A topic element with that many partitions, without them; `name_len` is the length of the
-    /// topic's name, which counts below version 13.
-    pub(super) const fn topic(self, name_len: u64, partitions: u64) -> u64 {
-        let name = if self.version >= FIRST_WITH_TOPIC_IDS {
-            16
-        } else if self.is_flexible {
-            compact(name_len) + name_len
-        } else {
-            2 + name_len
-        };
-        name + if self.is_flexible { compact(partitions) + 1 } else { 4 }
+    /// A topic element without its [`partitions`](Self::partitions). The length of the topic's name
+    /// counts below version 13.
+    #[inline]
+    pub(super) fn topic(self, name_len: impl FnOnce() -> u64) -> u64 {
+        if self.version >= FIRST_WITH_TOPIC_IDS { 16 + 1 } else { self.named_topic(name_len()) }
     }
 
-    /// A partition.
+    #[inline(never)]
+    const fn named_topic(self, name_len: u64) -> u64 {
+        if self.is_flexible { compact(name_len) + name_len + 1 } else { 2 + name_len }
+    }
+
+    /// That many partitions of one topic, without their [`content`](Self::content). There is no
+    /// topic element without one.
     #[inline]
-    pub(super) fn partition(self, read: &PartitionRead) -> u64 {
+    pub(super) const fn partitions(self, count: u64) -> u64 {
+        let length = match (count, self.is_flexible) {
+            (0, _) => 0,
+            (_, true) => compact(count),
+            (_, false) => 4,
+        };
+        length + count * self.partition
+    }
+
+    /// What of a partition depends on what was read.
+    #[inline]
+    pub(super) fn content(self, read: &PartitionRead) -> u64 {
         let records = u64::from(read.records_size());
-        let mut bytes = self.partition + records;
+        let mut bytes = records;
         if self.is_flexible {
             bytes += compact(records);
         }

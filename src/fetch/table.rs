@@ -1,5 +1,6 @@
 //! The partitions of one session, or of one full request, in their order.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use core::ops::Range;
@@ -83,17 +84,37 @@ impl PartitionTable {
     }
 
     /// The wish list of a full request. A repeated partition keeps its first place and takes its
-    /// last parameters.
+    /// last parameters. What the table of the session that the request closed had in memory serves
+    /// the new one.
     pub(super) fn of_request(
         request: &FetchRequest<'_>,
         names: &impl TopicNames,
         seed: u64,
-    ) -> Self {
+        closed: Option<Box<Self>>,
+    ) -> Box<Self> {
+        let uses_topic_ids = request.uses_topic_ids();
         let partitions = request.topics.iter().map(|topic| topic.partitions.len()).sum();
         let topics = request.topics.len();
-        let mut table = Self::new(request.uses_topic_ids(), partitions, topics, seed);
+        let mut table = match closed {
+            Some(mut table) => {
+                table.clear(uses_topic_ids);
+                table.entries.reserve_exact(partitions);
+                table.order.reserve(partitions);
+                table
+            }
+            None => Box::new(Self::new(uses_topic_ids, partitions, topics, seed)),
+        };
         table.put_all(request, names, |_, _, _| {});
         table
+    }
+
+    fn clear(&mut self, uses_topic_ids: bool) {
+        self.entries.clear();
+        self.live = 0;
+        self.index.clear();
+        self.order.clear();
+        self.free_entry = NIL;
+        self.topics.clear(uses_topic_ids);
     }
 
     /// The number of partitions.
@@ -414,6 +435,12 @@ impl PartitionTable {
         self.topics.get_mut(number)
     }
 
+    /// How long the name of a topic is in bytes; 0 if it has none.
+    pub(super) fn name_len(&self, topic: u32) -> u64 {
+        let name = self.topics.get(topic).and_then(|topic| topic.name.as_ref());
+        name.map_or(0, |name| name.len() as u64)
+    }
+
     /// Topic numbers; some may be free.
     pub(super) fn topic_numbers(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.topics.end()
@@ -442,24 +469,36 @@ impl PartitionTable {
         reads: &mut [PartitionRead],
         mut answer: impl FnMut(&mut PartitionRead, Option<&mut Entry>),
     ) {
-        let Self { entries, order, .. } = self;
-        let mut has_moved = false;
-        for read in reads {
-            let entry = entries.get_mut(read.slot().as_usize()).filter(|entry| entry.is_live());
-            let Some(entry) = entry else {
+        // Those that return records each time stand at the end already, in the order of the reads:
+        // in one run up to the end.
+        let end = self.order.end();
+        let (mut runs, mut run_end) = (0, end);
+        for read in &mut *reads {
+            let entry = self.entries.get_mut(read.slot().as_usize());
+            let Some(entry) = entry.filter(|entry| entry.is_live()) else {
                 answer(read, None);
                 continue;
             };
             answer(read, Some(&mut *entry));
             if read.records_size() > 0 {
-                let place = core::mem::replace(&mut entry.position, order.push(read.slot()));
-                order.remove(place);
-                has_moved = true;
+                runs += usize::from(entry.position != run_end);
+                run_end = entry.position.wrapping_add(1);
             }
         }
-        if has_moved {
-            self.pack();
+        if runs > 1 || run_end != end {
+            self.move_to_end(reads);
         }
+    }
+
+    fn move_to_end(&mut self, reads: &[PartitionRead]) {
+        for read in reads.iter().filter(|read| read.records_size() > 0) {
+            let entry = self.entries.get_mut(read.slot().as_usize());
+            if let Some(entry) = entry.filter(|entry| entry.is_live()) {
+                let place = core::mem::replace(&mut entry.position, self.order.push(read.slot()));
+                self.order.remove(place);
+            }
+        }
+        self.pack();
     }
 
     /// Closes the holes of the order if there are more than entries.

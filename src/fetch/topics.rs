@@ -83,6 +83,15 @@ impl TopicTable {
         }
     }
 
+    /// Forgets all topics.
+    pub(super) fn clear(&mut self, uses_ids: bool) {
+        self.topics.clear();
+        self.index.clear();
+        self.free.clear();
+        self.nameless.clear();
+        self.uses_ids = uses_ids;
+    }
+
     pub(super) const fn uses_ids(&self) -> bool {
         self.uses_ids
     }

@@ -17,9 +17,10 @@ pub(super) struct Want {
     pub(super) id: TopicId,
     fetch_offset: i64,
     log_start_offset: i64,
-    max_bytes: i32,
-    /// Absent: -1.
+    /// Absent: -1. Not side by side with the other epoch: the two would be stored as one vector, which takes longer to
+    /// put together than to store them.
     leader_epoch: i32,
+    max_bytes: i32,
     /// Absent: -1.
     last_fetched_epoch: i32,
     pub(super) partition: i32,
