@@ -110,6 +110,9 @@ impl Replica {
     /// Tells voters that do not fetch who leads.
     fn begin_quorum_epoch(&mut self, context: &Context<'_>) -> i64 {
         let now = context.now;
+        if self.quorum.is_only_voter(self.latest()) {
+            return i64::MAX;
+        }
         let Some(leader) = self.leader_mut() else { return i64::MAX };
         let remaining = leader.begin_quorum_remaining_ms(now);
         if remaining > 0 {

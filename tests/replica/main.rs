@@ -1,0 +1,17 @@
+//! One replica of a quorum of three, fed by hand: what Kafka's process would end on, and what only a host can see.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "a test program, which fails by panicking"
+)]
+
+mod appends;
+mod elections;
+mod host;
+mod messages;
+mod replication;
+mod snapshots;
