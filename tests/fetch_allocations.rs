@@ -156,16 +156,20 @@ fn a_fetch_of_which_a_hundredth_changed_allocates_nothing() {
     for tracking in MODES {
         let mut host = Host::tracking(tracking);
         let id = host.open(10_000);
-        // One partition each of every tenth topic.
-        let changed = [partition(3, 200)];
-        let topics: Vec<_> = (0..1000).step_by(10).map(|number| topic(number, &changed)).collect();
+        // One partition each of every tenth topic, two that take turns.
+        let (one, other) = ([partition(3, 200)], [partition(4, 200)]);
+        let tenth = (0..1000).step_by(10);
+        let ones: Vec<_> = tenth.clone().map(|number| topic(number, &one)).collect();
+        let others: Vec<_> = tenth.map(|number| topic(number, &other)).collect();
         // Those that are served leave holes in the order, which are closed every hundred rounds.
         let count = allocations_after(150, |epoch| {
-            for topic in &topics {
-                host.cache.mark(topic.id, "a-topic", 3, Change::HighWatermark, |_| {});
+            let (turn, topics) = if epoch % 2 == 0 { (3, &ones) } else { (4, &others) };
+            for topic in topics {
+                host.cache.mark(topic.id, "a-topic", turn, Change::HighWatermark, |_| {});
             }
-            let answer = host.serve(&request(id, epoch, &topics), |it| {
-                let records = if it.params.fetch_offset == 200 { 1000 } else { 0 };
+            let answer = host.serve(&request(id, epoch, topics), |it| {
+                let is_served = it.params.fetch_offset == 200 && it.partition == turn;
+                let records = if is_served { 1000 } else { 0 };
                 PartitionRead::new(it.slot, 100, 0).with_records(records)
             });
             assert_eq!(answer.error, ErrorCode::None);
@@ -190,6 +194,34 @@ fn a_fetch_of_which_everything_changed_allocates_nothing() {
         });
         assert_eq!(count, 0, "{tracking:?}");
     }
+}
+
+#[test]
+fn a_session_in_place_of_the_one_that_its_request_closes_allocates_nothing() {
+    let ten = ten_partitions();
+    let topics: Vec<_> = (0..10).map(|number| topic(number, &ten)).collect();
+    let mut host = Host::tracking(ChangeTracking::Off);
+    let mut id = 0;
+    let count = allocations_after(20, |_| {
+        let answer = host.quiet(&request(id, 0, &topics));
+        assert!(![0, id].contains(&answer.session_id));
+        id = answer.session_id;
+    });
+    assert_eq!(count, 0);
+    assert_eq!((host.cache.stats().sessions, host.cache.stats().partitions), (1, 100));
+}
+
+#[test]
+fn a_small_session_does_not_keep_the_memory_of_the_big_one_in_whose_place_it_came() {
+    let ten = ten_partitions();
+    let mut host = Host::tracking(ChangeTracking::Off);
+    let grown = growth(|| {
+        let big = host.open(10_000);
+        host.quiet(&request(big, 0, &[topic(0, &ten)]));
+        host.reads = Vec::new();
+    });
+    assert_eq!((host.cache.stats().sessions, host.cache.stats().partitions), (1, 10));
+    assert!(grown < 10_000, "{grown}");
 }
 
 #[test]

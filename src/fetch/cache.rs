@@ -221,7 +221,9 @@ impl FetchCache {
                 (ErrorCode::None, last.session_id)
             }
             Own::Error(error) => {
-                reads.iter_mut().for_each(|read| read.set_included(false));
+                for read in reads {
+                    read.set_included(false);
+                }
                 (error, FetchMetadata::INVALID_SESSION_ID)
             }
         };
@@ -273,7 +275,7 @@ impl FetchCache {
                 Some(shard) => shard.throttle(ticket),
                 None => FetchAnswer::new(ErrorCode::InvalidFetchSessionEpoch, ticket.session_id),
             },
-            _ => FetchAnswer::new(ErrorCode::None, context.session_id()),
+            State::Own(_) => FetchAnswer::new(ErrorCode::None, context.session_id()),
         };
         FetchAnswer { throttle_time_ms, ..answer }
     }

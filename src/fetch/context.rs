@@ -155,7 +155,7 @@ impl FetchContext {
         match &self.state {
             State::Incremental(ticket) => ticket.session_id,
             State::Own(Own::Outgrown(last)) => last.session_id,
-            _ => FetchMetadata::INVALID_SESSION_ID,
+            State::Own(_) => FetchMetadata::INVALID_SESSION_ID,
         }
     }
 

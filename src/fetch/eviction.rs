@@ -25,9 +25,11 @@ pub(super) struct EvictionOrder {
 
 #[derive(Clone, Debug, Default)]
 struct Orders {
-    by_use: BTreeSet<(Monotonic, i32)>,
-    by_all: BTreeSet<Worth>,
-    by_privileged: BTreeSet<Worth>,
+    uses: BTreeSet<(Monotonic, i32)>,
+    /// Whom every new session may displace.
+    for_all: BTreeSet<Worth>,
+    /// Whom a new privileged one may.
+    for_privileged: BTreeSet<Worth>,
 }
 
 /// Where a session stands in the orders, or would stand.
@@ -126,15 +128,15 @@ impl EvictionOrder {
     ///
     /// It may have been used since: then [`renew`](Self::renew) it and ask again.
     pub(super) fn stale(&self, now: Monotonic) -> Option<(Monotonic, i32)> {
-        let &(used, id) = self.kept.as_ref()?.by_use.first()?;
+        let &(used, id) = self.kept.as_ref()?.uses.first()?;
         self.exceeds_threshold(used, now).then_some((used, id))
     }
 
     /// Puts a session where its last use belongs.
     pub(super) fn renew(&mut self, id: i32, standing: &mut Standing, last_used: Monotonic) {
         if let Some(orders) = &mut self.kept {
-            orders.by_use.remove(&(standing.used, id));
-            orders.by_use.insert((last_used, id));
+            orders.uses.remove(&(standing.used, id));
+            orders.uses.insert((last_used, id));
         }
         standing.used = last_used;
     }
@@ -146,7 +148,7 @@ impl EvictionOrder {
         size: u32,
     ) -> Option<(i32, EvictionReason)> {
         let orders = self.kept.as_ref()?;
-        let order = if is_privileged { &orders.by_privileged } else { &orders.by_all };
+        let order = if is_privileged { &orders.for_privileged } else { &orders.for_all };
         let &(victim_is_privileged, victim_size, id) = order.first()?;
         // Ids are positive, so that of two equal ones the one that is there stays.
         if (is_privileged, size, 0) < (victim_is_privileged, victim_size, id) {
@@ -163,22 +165,22 @@ impl EvictionOrder {
 
 impl Orders {
     fn insert(&mut self, id: i32, standing: Standing) {
-        self.by_use.insert((standing.used, id));
+        self.uses.insert((standing.used, id));
         let worth = (standing.is_privileged, standing.size, id);
         if !standing.is_privileged || standing.is_senior {
-            self.by_privileged.insert(worth);
+            self.for_privileged.insert(worth);
         }
         if standing.is_senior {
-            self.by_all.insert(worth);
+            self.for_all.insert(worth);
         }
     }
 
     fn remove(&mut self, id: i32, standing: Standing) {
-        self.by_use.remove(&(standing.used, id));
+        self.uses.remove(&(standing.used, id));
         let worth = (standing.is_privileged, standing.size, id);
-        self.by_privileged.remove(&worth);
+        self.for_privileged.remove(&worth);
         if standing.is_senior {
-            self.by_all.remove(&worth);
+            self.for_all.remove(&worth);
         }
     }
 }
@@ -362,9 +364,9 @@ mod tests {
                     Operation::GiveUp => order.give_up(),
                 }
                 let Some(orders) = &order.kept else { continue };
-                prop_assert_eq!(&orders.by_all, &plain.by_all);
-                prop_assert_eq!(&orders.by_privileged, &plain.by_privileged);
-                prop_assert_eq!(orders.by_use.len(), plain.last_used.len());
+                prop_assert_eq!(&orders.for_all, &plain.by_all);
+                prop_assert_eq!(&orders.for_privileged, &plain.by_privileged);
+                prop_assert_eq!(orders.uses.len(), plain.last_used.len());
             }
         }
     }

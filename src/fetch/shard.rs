@@ -197,10 +197,11 @@ impl FetchShard {
         self.partitions = self.partitions + u64::from(size) - u64::from(old_size);
         self.order.touch(id, &mut session.standing, size, created, now);
         let ticket = Ticket { shard, place, generation, session_id: id, epoch, partitions: size };
-        if grew && self.is_over_limit(size, cached_elsewhere) {
-            if let Some(session) = self.take(place, Removal::OverLimit) {
-                return FetchContext::outgrown(request.version, id, session.table);
-            }
+        if grew
+            && self.is_over_limit(size, cached_elsewhere)
+            && let Some(session) = self.take(place, Removal::OverLimit)
+        {
+            return FetchContext::outgrown(request.version, id, session.table);
         }
         FetchContext::incremental(request.version, ticket)
     }
@@ -719,5 +720,22 @@ mod tests {
         assert_eq!(create(&mut shard, 0, 120_000), (0, None));
         assert_eq!(create(&mut shard, 0, 120_001), (5, Some(5)));
         assert_eq!(shard.len(), 3);
+    }
+
+    #[test]
+    fn a_shard_that_was_full_and_emptied_evicts_again() {
+        let mut shard = shard(3);
+        let fill =
+            |shard: &mut FetchShard, now: i64| (0..3).map(|_| create(shard, 0, now).0).collect();
+        let ids: Vec<i32> = fill(&mut shard, 0);
+        assert_eq!(create(&mut shard, 0, 0), (0, None));
+        for id in ids {
+            shard.close(id);
+        }
+        assert!(!shard.order.is_kept());
+        let ids: Vec<i32> = fill(&mut shard, 1000);
+        assert_eq!(ids, [5, 6, 7]);
+        assert_eq!(create(&mut shard, 0, 121_000), (0, None));
+        assert_eq!(create(&mut shard, 0, 121_001), (5, Some(5)));
     }
 }
