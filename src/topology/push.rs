@@ -1,6 +1,7 @@
 //! A `StreamsGroupTopologyDescriptionUpdate` request.
 
 use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use thiserror::Error;
 
 use super::epoch::TopologyEpoch;
@@ -166,8 +167,7 @@ impl PushError {
     }
 
     /// What the plugin says; `None` if it says nothing. Of the other errors, their text.
-    pub fn message(&self) -> Option<alloc::string::String> {
-        use alloc::string::ToString as _;
+    pub fn message(&self) -> Option<String> {
         match self {
             Self::Failed(message) => message.as_deref().map(Into::into),
             other => Some(other.to_string()),
