@@ -87,9 +87,9 @@ impl PushRequest<'_> {
 
     /// Checks the fields of the request alone.
     pub(super) fn check_fields(&self) -> Result<(), PushError> {
-        if self.member_id.trim().is_empty() {
+        if is_blank(self.member_id) {
             Err(PushError::MemberIdEmpty)
-        } else if self.group_id.trim().is_empty() {
+        } else if is_blank(self.group_id) {
             Err(PushError::GroupIdEmpty)
         } else if self.description == Description::Missing {
             Err(PushError::NoDescription)
@@ -97,6 +97,11 @@ impl PushRequest<'_> {
             Ok(())
         }
     }
+}
+
+/// Whether nothing is left of a text that Java trims: of blanks and control characters.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|char| char <= ' ')
 }
 
 /// Why a push failed; the text is the message of the response.

@@ -63,12 +63,12 @@ impl<const BESIDE: bool> Groups for Seen<BESIDE> {
 }
 
 /// The manager of the one group.
-pub(crate) type Ours = Manager<false>;
+pub(crate) type Ours = Own<false>;
 /// The manager of two groups.
-pub(crate) type Beside = Manager<true>;
+pub(crate) type Beside = Own<true>;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Manager<const BESIDE: bool> {
+pub(crate) struct Own<const BESIDE: bool> {
     manager: TopologyManager,
     /// What the world calls by number and token.
     operations: BTreeMap<u64, OperationId>,
@@ -80,7 +80,7 @@ pub(crate) struct Manager<const BESIDE: bool> {
     wishes: VecDeque<Wish>,
 }
 
-impl<const BESIDE: bool> Coordinator for Manager<BESIDE> {
+impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
     fn new(leader_epoch: i32, view: View) -> Self {
         // Without windows, of which a model has no need.
         let backoff = BackoffConfig::default().with_initial_ms(0);
