@@ -1,5 +1,7 @@
 //! How a manager works.
 
+use core::num::NonZeroU32;
+
 use super::backoff::BackoffConfig;
 
 /// How calls of a coordinator that was replaced are kept from doing harm when they arrive late.
@@ -70,10 +72,10 @@ impl TopologyConfig {
     }
 
     /// How often descriptions of empty groups are cleaned up, in milliseconds: Kafka's
-    /// `offsets.retention.check.interval.ms`. By default 600000; 0 is read as 1.
+    /// `offsets.retention.check.interval.ms`. By default 600000.
     #[must_use]
-    pub const fn with_cleanup_interval_ms(mut self, interval_ms: u32) -> Self {
-        self.cleanup_interval_ms = if interval_ms == 0 { 1 } else { interval_ms };
+    pub const fn with_cleanup_interval_ms(mut self, interval_ms: NonZeroU32) -> Self {
+        self.cleanup_interval_ms = interval_ms.get();
         self
     }
 

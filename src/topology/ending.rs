@@ -10,8 +10,8 @@ use crate::time::Monotonic;
 
 /// How a call of the plugin that changes it ended.
 ///
-/// Without fencing tokens, a call must not take effect after its end was reported. With them it may,
-/// as long as a call that was reported done is not repeated by anything but its own token.
+/// Without fencing tokens, a call must not take effect after its end was reported. With them, one that
+/// was reported failed still may: the next call of the group fences it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "Kafka tells these apart")]
 pub enum Ending {

@@ -1,6 +1,7 @@
 //! A `StreamsGroupTopologyDescriptionUpdate` request.
 
 use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use thiserror::Error;
 
 use super::epoch::TopologyEpoch;
@@ -86,9 +87,9 @@ impl PushRequest<'_> {
 
     /// Checks the fields of the request alone.
     pub(super) fn check_fields(&self) -> Result<(), PushError> {
-        if self.member_id.trim().is_empty() {
+        if is_blank(self.member_id) {
             Err(PushError::MemberIdEmpty)
-        } else if self.group_id.trim().is_empty() {
+        } else if is_blank(self.group_id) {
             Err(PushError::GroupIdEmpty)
         } else if self.description == Description::Missing {
             Err(PushError::NoDescription)
@@ -96,6 +97,11 @@ impl PushRequest<'_> {
             Ok(())
         }
     }
+}
+
+/// Whether nothing is left of a text that Java trims: of blanks and control characters.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|char| char <= ' ')
 }
 
 /// Why a push failed; the text is the message of the response.
@@ -166,8 +172,7 @@ impl PushError {
     }
 
     /// What the plugin says; `None` if it says nothing. Of the other errors, their text.
-    pub fn message(&self) -> Option<alloc::string::String> {
-        use alloc::string::ToString as _;
+    pub fn message(&self) -> Option<String> {
         match self {
             Self::Failed(message) => message.as_deref().map(Into::into),
             other => Some(other.to_string()),

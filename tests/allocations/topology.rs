@@ -98,7 +98,7 @@ fn groups_that_have_what_they_need_take_no_memory() {
 }
 
 #[test]
-fn a_window_takes_no_more_than_128_bytes() {
+fn a_window_takes_no_more_than_100_bytes() {
     // The last number is the first for which the hash table doubles: its worst case.
     for groups in [10_000, 100_000, 114_689] {
         let ids = ids(groups);
@@ -111,7 +111,7 @@ fn a_window_takes_no_more_than_128_bytes() {
             core::mem::forget(manager);
         });
         let bytes = memory.bytes_current / i64::try_from(groups).unwrap();
-        assert!(bytes <= 128, "{bytes} bytes a window of {groups}");
+        assert!(bytes <= 100, "{bytes} bytes a window of {groups}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is done otherwise than in Kafka, and why nobody minds.
 
 use crate::driver::broker_of;
-use crate::streams_broker::{Behaviour, Broker, Group, Response};
+use crate::streams_broker::{Behaviour, Broker, Event, Group, Response};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::topology::{
     Belief, DescriptionStatus, GetEnding, StoredEpoch, TopologyEpoch,
@@ -145,4 +145,22 @@ fn a_window_goes_with_its_group_and_with_its_shard() {
     broker.unload();
     broker.load();
     assert!(asks(&mut broker), "of a shard that was away");
+}
+
+/// In Kafka the end of the batch takes the uncertainty away on which the push relies.
+#[test]
+fn a_group_that_a_batch_is_through_with_need_not_wait_for_the_others() {
+    let mut broker = broker_of(&[("g", group(3, &[])), ("slow", group(3, &[]))]);
+    broker.cleanup(0);
+    broker.end_call(0, Behaviour::Success);
+    broker.heartbeat(1, "g", "m", 0, 1, None);
+    broker.push(2, "g", "m", 3);
+    assert_eq!(broker.plugin.pending(), [1, 2], "the other delete, and the set");
+    broker.events.clear();
+    broker.end_call(1, Behaviour::Success);
+    let records = BTreeMap::from([(String::from("slow"), Some((0, -1, -1)))]);
+    assert_eq!(broker.events, [Event::Append { error: ErrorCode::None, records }]);
+    assert_eq!(stored(&broker), -2, "the push has the last word");
+    broker.end_call(2, Behaviour::Success);
+    assert_eq!((stored(&broker), broker.plugin.held("g")), (3, Some(3)));
 }

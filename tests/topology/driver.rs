@@ -102,7 +102,9 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// A broker with a plugin that fences, and no groups.
 pub(crate) fn broker() -> Broker {
     let plugin = Plugin::Present(Fencing::Tokens);
-    Broker::new(TopologyConfig::default().with_plugin(plugin), BTreeMap::new())
+    let mut broker = Broker::new(TopologyConfig::default().with_plugin(plugin), BTreeMap::new());
+    broker.log.splits = true;
+    broker
 }
 
 /// A broker of these streams groups, in which nobody is but `m`, if anybody.

@@ -298,7 +298,7 @@ fn descriptions_are_checked_before_they_are_taken() {
     let mut manager = manager(Fencing::Tokens, None);
     let mut group = One::new(-1, Life::Live);
     for (request, expected) in [
-        (PushRequest { member_id: " ", ..PUSH }, PushError::MemberIdEmpty),
+        (PushRequest { member_id: " \t\u{1}", ..PUSH }, PushError::MemberIdEmpty),
         (PushRequest { group_id: "", ..PUSH }, PushError::GroupIdEmpty),
         (PushRequest { description: Description::Missing, ..PUSH }, PushError::NoDescription),
         (PushRequest { description: Description::Malformed, ..PUSH }, PushError::Malformed),
@@ -307,4 +307,6 @@ fn descriptions_are_checked_before_they_are_taken() {
         let error = drain(&mut manager, &mut group, at(0)).pushes.remove(0).1.unwrap_err();
         assert_eq!((error.code(), error), (ErrorCode::InvalidRequest, expected));
     }
+    manager.push(&PushRequest { member_id: "\u{a0}", ..PUSH }, &group, &mut Least, at(0));
+    assert_eq!(drain(&mut manager, &mut group, at(0)).sets.len(), 1, "Java does not trim that");
 }

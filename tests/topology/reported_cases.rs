@@ -1,4 +1,4 @@
-//! Public bug reports of brokers, as transcripts.
+//! Public bug reports of brokers, as transcripts named after their tickets.
 
 use crate::driver::{broker_of, settle};
 use crate::streams_broker::{Behaviour, Broker, Event, Group, Response};
@@ -43,9 +43,9 @@ fn describes(broker: &Broker) -> Describe {
     })
 }
 
-/// KAFKA-20748: crash points of a push.
+/// Crash points of a push.
 #[test]
-fn t04_a_push_heals_wherever_it_is_interrupted() {
+fn kafka_20748_a_push_heals_wherever_it_is_interrupted() {
     const NOT_STORED: Describe = Describe::Answer(DescriptionStatus::NotStored);
     for (steps, expected_stored, held, is_asked, is_deletable, described) in [
         (0, -1, None, true, false, NOT_STORED),
@@ -80,9 +80,9 @@ fn t04_a_push_heals_wherever_it_is_interrupted() {
     }
 }
 
-/// KAFKA-20623, KAFKA-20621, KAFKA-20817: when a heartbeat asks for a push.
+/// KAFKA-20621 and KAFKA-20817, too: when a heartbeat asks for a push.
 #[test]
-fn t05_a_heartbeat_asks_if_all_of_it_fits() {
+fn kafka_20623_a_heartbeat_asks_if_all_of_it_fits() {
     let now = Monotonic::from_millis(0);
     let groups = broker_of(&[("g", group(-1, &["m"]))]).log.groups();
     let belief = |stored, failed| Belief::from_record(stored, failed).unwrap();
@@ -150,9 +150,9 @@ impl Random for Middle {
     }
 }
 
-/// KAFKA-20623: arithmetic of windows.
+/// Arithmetic of windows.
 #[test]
-fn t06_windows_double_up_to_an_hour() {
+fn kafka_20623_windows_double_up_to_an_hour() {
     let at = Monotonic::from_millis;
     let mut backoff = Backoff::new(BackoffConfig::default(), 0);
     let close = |window: Option<&Window>, ends: i64| {
@@ -188,7 +188,7 @@ fn t06_windows_double_up_to_an_hour() {
 }
 
 #[test]
-fn t06_only_what_the_plugin_said_moves_a_window() {
+fn kafka_20623_only_what_the_plugin_said_moves_a_window() {
     for (member, pushed, error) in
         [("stranger", 3, ErrorCode::UnknownMemberId), ("m", 4, ErrorCode::InvalidRequest)]
     {
@@ -218,7 +218,7 @@ fn t06_only_what_the_plugin_said_moves_a_window() {
 
 /// The windows of pushes and conversions are apart.
 #[test]
-fn t06_a_failed_conversion_leaves_the_window_of_pushes_alone() {
+fn kafka_20748_a_failed_conversion_leaves_the_window_of_pushes_alone() {
     let mut broker = broker_of(&[("g", group(3, &["m"]))]);
     broker.heartbeat(0, "g", "m", -1, 1, None);
     broker.plugin.on_delete = Behaviour::TransientFailure;
@@ -240,9 +240,9 @@ fn t06_a_failed_conversion_leaves_the_window_of_pushes_alone() {
     assert_eq!(broker.manager.conversion_window("g"), Some(&conversions));
 }
 
-/// KAFKA-20624: what is served when a group is described.
+/// What is served when a group is described.
 #[test]
-fn t07_only_the_description_of_the_current_topology_is_served() {
+fn kafka_20624_only_the_description_of_the_current_topology_is_served() {
     let described = |current: Option<i32>, stored: i32| Described {
         is_requested: true,
         error: ErrorCode::None,
@@ -275,9 +275,9 @@ fn t07_only_the_description_of_the_current_topology_is_served() {
     }
 }
 
-/// KAFKA-20748, KAFKA-20623: groups are deleted while the plugin is broken.
+/// Groups are deleted while the plugin is broken.
 #[test]
-fn t08_delete_groups_keeps_what_the_plugin_did_not_delete() {
+fn kafka_20748_delete_groups_keeps_what_the_plugin_did_not_delete() {
     let mut broker = broker_of(&[
         ("a", group(3, &[])),
         ("b", group(3, &[])),
@@ -313,7 +313,7 @@ fn t08_delete_groups_keeps_what_the_plugin_did_not_delete() {
 }
 
 #[test]
-fn t08_without_a_barrier_the_plugin_is_not_called() {
+fn kafka_20748_without_a_barrier_the_plugin_is_not_called() {
     let mut broker = broker_of(&[("a", group(3, &[])), ("d", group(-1, &[]))]);
     broker.log.errors.push_back(ErrorCode::NotEnoughReplicas);
     broker.delete_groups(0, ["a", "d"].map(str::to_owned).into());
@@ -331,7 +331,7 @@ fn t08_without_a_barrier_the_plugin_is_not_called() {
 
 /// The window that is documented with KAFKA-20748: a set lands after a delete, and reports a failure.
 #[test]
-fn t09_a_set_that_overlaps_a_delete_waits_its_turn() {
+fn kafka_20748_a_set_that_overlaps_a_delete_waits_its_turn() {
     let mut broker = broker_of(&[("g", group(3, &[]))]);
     broker.cleanup(0);
     assert!(asks(&mut broker, "m"));

@@ -1,6 +1,6 @@
 //! What the world knows of a coordinator.
 
-use kafka_coordination::topology::{Belief, Groups, Life, StreamsGroup, Token, TopologyEpoch};
+use kafka_coordination::topology::{Belief, Life, StreamsGroup, Token, TopologyEpoch};
 use std::fmt::Debug;
 use std::hash::Hasher;
 
@@ -40,24 +40,6 @@ impl Group {
 pub(crate) struct View {
     pub(crate) latest: Group,
     pub(crate) committed: Group,
-}
-
-impl Groups for View {
-    fn latest(&self, _: &str) -> Option<StreamsGroup> {
-        self.latest.streams()
-    }
-
-    fn committed(&self, _: &str) -> Option<StreamsGroup> {
-        self.committed.streams()
-    }
-
-    fn has_member(&self, _: &str, _: &str) -> bool {
-        self.latest.streams().is_some_and(|group| group.life == Life::Live)
-    }
-
-    fn has_offsets(&self, _: &str) -> bool {
-        false
-    }
 }
 
 /// A call of the plugin, as the plugin sees it.

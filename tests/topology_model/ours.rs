@@ -1,9 +1,11 @@
-//! The crate's own manager.
+//! The crate's own manager, of the one group alone or with another one beside it, for which every cleanup and
+//! `DeleteGroups` has to wait: the plugin answers about that one when its turn comes, and never deletes it.
 
 use crate::coordinator::{Call, Coordinator, End, GROUP, Ranks, View, Wish};
 use kafka_coordination::topology::{
-    BackoffConfig, ClassicJoin, DeleteCall, Description, Effect, Ending, Fencing, OperationId,
-    Plugin, PushRequest, SetCall, Token, TopologyConfig, TopologyEpoch, TopologyManager,
+    BackoffConfig, Belief, ClassicJoin, DeleteCall, Description, Effect, Ending, Fencing, Groups,
+    Life, OperationId, Plugin, PushRequest, SetCall, StoredEpoch, StreamsGroup, Token,
+    TopologyConfig, TopologyEpoch, TopologyManager,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use std::collections::{BTreeMap, VecDeque};
@@ -26,17 +28,59 @@ enum Made {
     Delete(DeleteCall),
 }
 
+/// The group beside the one.
+const OTHER: &str = "other";
+
+/// What a manager sees.
+struct Seen<const BESIDE: bool>(View);
+
+impl<const BESIDE: bool> Seen<BESIDE> {
+    fn of(group_id: &str, group: Option<StreamsGroup>) -> Option<StreamsGroup> {
+        if group_id == GROUP {
+            return group;
+        }
+        let belief = Belief { stored: StoredEpoch::Uncertain, failed: None };
+        BESIDE.then_some(StreamsGroup { current: None, belief, life: Life::Empty })
+    }
+}
+
+impl<const BESIDE: bool> Groups for Seen<BESIDE> {
+    fn latest(&self, group_id: &str) -> Option<StreamsGroup> {
+        Self::of(group_id, self.0.latest.streams())
+    }
+
+    fn committed(&self, group_id: &str) -> Option<StreamsGroup> {
+        Self::of(group_id, self.0.committed.streams())
+    }
+
+    fn has_member(&self, _: &str, _: &str) -> bool {
+        self.0.latest.streams().is_some_and(|group| group.life == Life::Live)
+    }
+
+    fn has_offsets(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// The manager of the one group.
+pub(crate) type Ours = Own<false>;
+/// The manager of two groups.
+pub(crate) type Beside = Own<true>;
+
 #[derive(Clone, Debug)]
-pub(crate) struct Ours {
+pub(crate) struct Own<const BESIDE: bool> {
     manager: TopologyManager,
     /// What the world calls by number and token.
     operations: BTreeMap<u64, OperationId>,
     calls: BTreeMap<Token, Made>,
+    /// Calls about the other group, each as the turn that answers it.
+    others: BTreeMap<u64, DeleteCall>,
+    turns: u64,
     /// Joins that were let in at once.
     wishes: VecDeque<Wish>,
 }
 
-impl Coordinator for Ours {
+impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
     fn new(leader_epoch: i32, view: View) -> Self {
         // Without windows, of which a model has no need.
         let backoff = BackoffConfig::default().with_initial_ms(0);
@@ -46,6 +90,8 @@ impl Coordinator for Ours {
             manager: TopologyManager::new(config),
             operations: BTreeMap::new(),
             calls: BTreeMap::new(),
+            others: BTreeMap::new(),
+            turns: 0,
             wishes: VecDeque::new(),
         };
         ours.manager.loaded(leader_epoch, NOW).expect("it is new");
@@ -68,34 +114,40 @@ impl Coordinator for Ours {
             topology_epoch: current.map_or(-1, TopologyEpoch::get),
             description: Description::WellFormed,
         };
-        let operation = self.manager.push(&push, &view, &mut Least, NOW);
+        let operation = self.manager.push(&push, &Seen::<BESIDE>(view), &mut Least, NOW);
         self.operations.insert(operation.number(), operation);
     }
 
     fn cleanup(&mut self, view: View) {
-        let _ = self.manager.start_cleanup(&view, NOW);
+        let _ = self.manager.start_cleanup(&Seen::<BESIDE>(view), NOW);
     }
 
     fn delete_groups(&mut self, view: View) {
-        self.manager.delete_groups([GROUP], &view, NOW);
+        let group_ids = [GROUP, OTHER].into_iter().take(if BESIDE { 2 } else { 1 });
+        self.manager.delete_groups(group_ids, &Seen::<BESIDE>(view), NOW);
     }
 
     fn classic_join(&mut self, view: View) {
-        if self.manager.classic_join(GROUP, &view, NOW) == ClassicJoin::Admitted {
+        if self.manager.classic_join(GROUP, &Seen::<BESIDE>(view), NOW) == ClassicJoin::Admitted {
             self.wishes.push_back(Wish::Convert);
         }
     }
 
     fn scheduled(&self) -> Vec<u64> {
-        Vec::new()
+        self.others.keys().copied().collect()
     }
 
-    fn step(&mut self, _: u64, _: View) {}
+    fn step(&mut self, turn: u64, view: View) {
+        if let Some(call) = self.others.remove(&turn) {
+            let (groups, ending) = (Seen::<BESIDE>(view), Ending::Failed(None));
+            self.manager.delete_ended(&call, ending, &groups, &mut Least, NOW);
+        }
+    }
 
     fn written(&mut self, operation: u64, is_committed: bool, view: View) {
         let result = if is_committed { Ok(()) } else { Err(ErrorCode::RequestTimedOut) };
         if let Some(operation) = self.operations.get(&operation) {
-            self.manager.written(*operation, result, &view, &mut Least, NOW);
+            self.manager.written(*operation, result, &Seen::<BESIDE>(view), &mut Least, NOW);
         }
     }
 
@@ -105,19 +157,23 @@ impl Coordinator for Ours {
             End::Refused => Ending::Refused(None),
             End::Failed => Ending::Failed(None),
         };
+        let groups = Seen::<BESIDE>(view);
         match self.calls.remove(&call.token) {
             Some(Made::Set(call)) => {
-                self.manager.set_ended(&call, ending, &view, &mut Least, NOW);
+                self.manager.set_ended(&call, ending, &groups, &mut Least, NOW);
             }
             Some(Made::Delete(call)) => {
-                self.manager.delete_ended(&call, ending, &view, &mut Least, NOW);
+                self.manager.delete_ended(&call, ending, &groups, &mut Least, NOW);
             }
             None => {}
         }
     }
 
     fn observe(&mut self, view: View) {
-        self.manager.observe(GROUP, view.latest.streams().as_ref());
+        let groups = Seen::<BESIDE>(view);
+        for group_id in [GROUP, OTHER] {
+            self.manager.observe(group_id, groups.latest(group_id).as_ref());
+        }
     }
 
     fn poll(&mut self) -> Option<Wish> {
@@ -139,6 +195,11 @@ impl Coordinator for Ours {
                     let (token, sets) = (call.token(), Some(call.epoch()));
                     self.calls.insert(token, Made::Set(call));
                     Wish::Call(Call { token, sets })
+                }
+                Effect::Delete(call) if &**call.group_id() == OTHER => {
+                    self.others.insert(self.turns, call);
+                    self.turns += 1;
+                    continue;
                 }
                 Effect::Delete(call) => {
                     let token = call.token();
@@ -182,6 +243,7 @@ impl Coordinator for Ours {
         }
         known.cycle.map(|id| ranks.operation(id.number())).hash(state);
         known.uncleaned.hash(state);
+        self.others.len().hash(state);
         ranks
     }
 }

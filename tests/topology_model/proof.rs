@@ -1,7 +1,8 @@
 //! The manager, in every order of steps.
 
+use crate::coordinator::Coordinator;
 use crate::invariants::{Promise, always, safety};
-use crate::ours::Ours;
+use crate::ours::{Beside, Ours};
 use crate::search::explore;
 use crate::world::{Budget, Faults};
 
@@ -10,12 +11,16 @@ const LIFE: Budget =
     Budget { joins: 2, leaves: 2, failed_calls: 1, failed_writes: 1, crashes: 1, ..Budget::NONE };
 
 /// All that is promised of the manager.
-pub(crate) fn promises() -> Vec<Promise<Ours>> {
+pub(crate) fn promises<C: Coordinator>() -> Vec<Promise<C>> {
     safety().into_iter().chain(always()).collect()
 }
 
 fn nothing_breaks(budget: Budget) {
-    let found = explore::<Ours>(budget, Faults::default(), &promises());
+    nothing_breaks_of::<Ours>(budget);
+}
+
+fn nothing_breaks_of<C: Coordinator + Send + Sync + 'static>(budget: Budget) {
+    let found = explore::<C>(budget, Faults::default(), &promises());
     assert_eq!(found.broken, None, "of {budget:?}");
     assert!(found.states > 1_000, "{} states of {budget:?}", found.states);
 }
@@ -69,4 +74,13 @@ fn two_coordinators_after_the_first() {
         has_zombies: true,
         ..LIFE
     });
+}
+
+/// A batch waits for its slowest group; meanwhile the other is free.
+#[test]
+fn deletions_that_wait_for_another_group() {
+    for deletion in [Budget { cleanups: 1, ..LIFE }, Budget { deletes: 1, ..LIFE }] {
+        let budget = Budget { pushes: 2, failed_calls: 0, failed_writes: 0, ..deletion };
+        nothing_breaks_of::<Beside>(budget);
+    }
 }

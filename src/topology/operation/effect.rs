@@ -75,7 +75,8 @@ pub enum Effect {
         /// The request.
         operation: OperationId,
         /// To be answered with [`ErrorCode::GroupDeletionFailed`] and
-        /// [`DELETE_FAILED`](crate::topology::DELETE_FAILED).
+        /// [`DELETE_FAILED`](crate::topology::DELETE_FAILED), which clients of versions below 3 are told
+        /// as [`ErrorCode::UnknownServerError`] without message.
         failed: Vec<Arc<str>>,
         /// To be deleted now.
         remaining: Vec<Arc<str>>,

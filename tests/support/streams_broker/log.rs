@@ -30,6 +30,8 @@ pub(crate) struct Log {
     pub(crate) commits_at_once: bool,
     /// The errors of the next appends.
     pub(crate) errors: VecDeque<ErrorCode>,
+    /// Whether a write that may be split is, so that it may fail with a part of it written.
+    pub(crate) splits: bool,
     /// The groups that requests want deleted.
     pub(crate) requested: BTreeMap<RequestNumber, Vec<String>>,
 }
@@ -44,6 +46,7 @@ impl Log {
             waiting: Vec::new(),
             commits_at_once: true,
             errors: VecDeque::new(),
+            splits: false,
             requested: BTreeMap::new(),
         }
     }
@@ -78,6 +81,15 @@ impl Log {
         let batches = self.committed_batches + self.pending.len();
         self.waiting.push(Waiting { then, batches, since: now });
         if self.commits_at_once { self.commit() } else { Vec::new() }
+    }
+
+    /// Appends a batch for which nobody waits.
+    pub(crate) fn append_part(&mut self, changes: Changes) {
+        self.latest.apply(changes.clone());
+        self.pending.push_back(changes);
+        if self.commits_at_once {
+            self.commit_one();
+        }
     }
 
     /// Waits for all that was appended; answers who goes on at once.

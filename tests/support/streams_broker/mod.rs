@@ -11,8 +11,8 @@ pub(crate) use plugin::{Behaviour, CallNumber};
 
 use group::Shard;
 use kafka_coordination::topology::{
-    Belief, Effect, Heartbeat, OperationId, StoredEpoch, TopologyConfig, TopologyEpoch,
-    TopologyManager, answered,
+    Atomicity, Belief, BeliefWrite, Effect, Heartbeat, OperationId, StoredEpoch, TopologyConfig,
+    TopologyEpoch, TopologyManager, answered,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use log::Log;
@@ -245,6 +245,15 @@ impl Broker {
         self.ready.extend(done.into_iter().map(|then| (then, Ok(()))));
     }
 
+    /// Writes the first record of several in a batch of its own.
+    fn write_part(&mut self, write: &BeliefWrite) {
+        let group = self.log.latest.0.get(&*write.group_id);
+        let mut group = group.cloned().expect("beliefs are written of groups");
+        group.belief = write.belief;
+        self.manager.observe(&write.group_id, group.streams().as_ref());
+        self.log.append_part(vec![(write.group_id.to_string(), Some(group))]);
+    }
+
     /// Goes on until nothing can go on.
     fn run(&mut self) {
         loop {
@@ -314,7 +323,10 @@ impl Broker {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Write { operation, beliefs, .. } => {
+            Effect::Write { operation, mut beliefs, atomicity } => {
+                if self.log.splits && atomicity == Atomicity::Split && beliefs.len() > 1 {
+                    self.write_part(&beliefs.remove(0));
+                }
                 let changes = beliefs.into_iter().map(|it| {
                     let group = self.log.latest.0.get(&*it.group_id);
                     let mut group = group.cloned().expect("beliefs are written of groups");
