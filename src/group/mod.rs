@@ -65,6 +65,7 @@
 //! | when | call |
 //! | --- | --- |
 //! | members leave or are fenced | [`subscribe`](Subscriptions::subscribe) what is left, then [`decide_leave`](GroupMetadata::decide_leave) |
+//! | a heartbeat, and the members have regular expressions | [`RegexRefresh::is_due`] |
 //! | a regular expression was resolved | `subscribe`, then [`decide_refresh`](GroupMetadata::decide_refresh); [`commit`](GroupMetadata::commit) if it bumps |
 //! | a classic group becomes a consumer group | [`GroupMetadata::new`] with the generation and the hash of the members' topics |
 //! | the log of groups is read | `subscribe`, and [`GroupMetadata::new`] or [`load`](GroupMetadata::load) |

@@ -340,6 +340,16 @@ impl Shard {
         }
     }
 
+    /// Whether a leave, which carries a streams group's hash on, reaches the epoch of a refresh that was lost.
+    pub(crate) fn hides_a_lost_refresh(&self, id: &str, member: &str) -> bool {
+        let group = self.groups.get(id).filter(|group| group.kind == Kind::Streams);
+        let is_member = group.is_some_and(|group| group.members.contains_key(member));
+        let metadata = self.metadata.get(id).filter(|_| is_member);
+        let deadline = metadata.and_then(GroupMetadata::deadline);
+        let epoch = metadata.map_or(0, GroupMetadata::epoch);
+        deadline.is_some_and(|deadline| epoch + 1 == deadline.epoch)
+    }
+
     /// A member leaves, or its session is over; answers the update, if there is such a member.
     pub(crate) fn leave(&mut self, id: &str, member: &str) -> Result<Option<GroupUpdate>, String> {
         self.sessions.remove(&(id.to_owned(), member.to_owned()));
@@ -476,10 +486,44 @@ impl Shard {
     }
 }
 
-/// Whether a regular expression of the vectors matches a whole name: alternatives of letters that may end in `.*`.
+/// Whether a regular expression of the vectors matches a whole name: alternatives of letters and dots, each of which may
+/// be followed by a star, a plus or a question mark.
 fn matches(regex: &str, name: &str) -> bool {
-    regex.split('|').any(|alternative| match alternative.strip_suffix(".*") {
-        Some(prefix) => name.starts_with(prefix),
-        None => name == alternative,
-    })
+    regex.split('|').any(|alternative| matches_whole(alternative, name))
+}
+
+fn matches_whole(regex: &str, name: &str) -> bool {
+    let Some(atom) = regex.chars().next() else { return name.is_empty() };
+    assert!(!"()[]{}\\^$".contains(atom), "the replay cannot match {regex}");
+    let first = name.chars().next().filter(|&letter| atom == '.' || atom == letter);
+    let behind = first.map(|letter| &name[letter.len_utf8()..]);
+    let rest = &regex[atom.len_utf8()..];
+    let (repeat, after) = match rest.chars().next() {
+        Some(repeat @ ('*' | '+' | '?')) => (Some(repeat), &rest[1..]),
+        _ => (None, rest),
+    };
+    let once = |regex: &str| behind.is_some_and(|behind| matches_whole(regex, behind));
+    match repeat {
+        None => once(after),
+        Some('?') => matches_whole(after, name) || once(after),
+        Some('+') => once(after) || once(regex),
+        Some(_) => matches_whole(after, name) || once(regex),
+    }
+}
+
+#[test]
+fn regular_expressions_match_whole_names() {
+    let cases = [
+        ("f.*", "foo", true),
+        ("f.*", "bar", false),
+        ("q.*|foo", "foo", true),
+        ("q.*|foo", "foo2", false),
+        ("fo+", "foo", true),
+        ("fo?o", "fo", true),
+        ("f.o", "foo", true),
+        ("o", "foo", false),
+    ];
+    for (regex, name, expected) in cases {
+        assert_eq!(matches(regex, name), expected, "{regex} {name}");
+    }
 }

@@ -128,6 +128,21 @@ fn large_topics_hash_as_if_at_once() {
     }
 }
 
+/// Up to four racks are remembered by their numbers; of five, the last four are not enough.
+#[test]
+fn many_replicas_that_differ_in_the_first_are_told_apart() {
+    let image = cluster();
+    for count in 2..=8 {
+        let with = |first: i32| -> Vec<i32> { core::iter::once(first).chain(1..count).collect() };
+        let mut hasher = TopicHasher::new();
+        let mut hasher = hasher.with_image(&image);
+        let both = vec![with(0), with(8)];
+        let both = hasher.topic_hash(TopicView::new(ID, "foo", &both));
+        let twice = vec![with(0), with(0)];
+        assert_ne!(both, hasher.topic_hash(TopicView::new(ID, "foo", &twice)), "{count} replicas");
+    }
+}
+
 /// Combinations of racks are remembered, a few at a time, which must not show.
 #[test]
 fn many_combinations_of_racks_hash_as_if_each_were_the_first() {
