@@ -96,9 +96,11 @@ pub(crate) async fn answer(broker: &Broker, peer: &mut Peer, frame: Bytes) -> An
     let Ok((header, request)) = decode_request(frame) else {
         return Answer::Close;
     };
-    let client_id = header.client_id.as_deref().unwrap_or_default();
+    // Nothing of the frame stays behind when a handler that waits has dropped the request.
+    let client_id = header.client_id.as_deref().unwrap_or_default().to_owned();
+    drop(header);
     let silent = matches!(&request, RequestKind::Produce(request) if request.acks == 0);
-    let Some(response) = respond(broker, peer, client_id, version, request).await else {
+    let Some(response) = respond(broker, peer, &client_id, version, request).await else {
         return Answer::Close;
     };
     peer.client.called(served.name, version);

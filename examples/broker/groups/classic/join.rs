@@ -13,7 +13,9 @@ impl Group {
     pub(crate) fn join(&mut self, join: Join, reply: Sender<Joined>, now: Monotonic) {
         let member_id = join.member_id.clone();
         if self.is_too_full_for(&member_id) {
+            self.pending.remove(&member_id);
             answer(reply, Joined::refused(ErrorCode::GroupMaxSizeReached, ""));
+            self.complete_if_all_joined(now);
         } else if !self.supports(&join) {
             answer(reply, Joined::refused(ErrorCode::InconsistentGroupProtocol, member_id));
         } else if member_id.is_empty() {

@@ -5,8 +5,11 @@ use bytes::Bytes;
 use kafka_coordination::{ErrorCode, Monotonic};
 use tokio::sync::oneshot::Sender;
 
-/// What a member takes beside its texts and bytes, roughly.
-const OVERHEAD: usize = 512;
+/// What a member takes beside its protocols and assignment, roughly: some of that are ids and names of any length up to a
+/// limit, so it is much for most.
+pub(crate) const OVERHEAD: usize = 4_096;
+/// What a protocol takes beside its name and metadata.
+const PROTOCOL: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -103,12 +106,7 @@ impl Member {
     /// The memory that the member takes, roughly.
     pub(super) fn bytes(&self) -> usize {
         let protocols =
-            self.protocols.iter().map(|own| OVERHEAD / 8 + own.name.len() + own.metadata.len());
-        OVERHEAD
-            + self.instance_id.as_ref().map_or(0, String::len)
-            + self.client_id.len()
-            + self.client_host.len()
-            + self.assignment.len()
-            + protocols.sum::<usize>()
+            self.protocols.iter().map(|own| PROTOCOL + own.name.len() + own.metadata.len());
+        OVERHEAD + self.assignment.len() + protocols.sum::<usize>()
     }
 }

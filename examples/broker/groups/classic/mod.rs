@@ -25,7 +25,7 @@ mod sync;
 mod tests;
 mod timeout;
 
-pub(crate) use member::Member;
+pub(crate) use member::{Member, OVERHEAD};
 pub(crate) use request::{Claim, Join, Joined, JoinedMember, Leaving, Protocol, Sync, Synced};
 
 use super::GroupConfig;
@@ -118,8 +118,7 @@ impl Group {
 
     /// The memory that the group takes, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        // An id is held thrice at most: as a member's, as its instance's, as the leader's.
-        let members = self.members.iter().map(|(id, member)| 3 * id.len() + member.bytes());
+        let members = self.members.values().map(Member::bytes);
         let pending = self.pending.keys().map(|id| 64 + id.len());
         1_024 + members.sum::<usize>() + pending.sum::<usize>()
     }

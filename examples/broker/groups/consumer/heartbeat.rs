@@ -1,6 +1,6 @@
 //! Heartbeats of members that join and stay.
 
-use super::member::{Member, PARTITION, contains, size, topic_bytes};
+use super::member::{Member, OVERHEAD, PARTITION, contains, size, topic_bytes};
 use super::regexes::Regexes;
 use super::request::{Assignment, Heartbeat, JOIN, LEAVE_FOR_NOW, Refusal, Told};
 use super::uniform::{self, Candidate};
@@ -104,6 +104,11 @@ impl Group {
     }
 
     fn put(&mut self, id: &str, member: Member) {
+        // It may have joined again under another instance id.
+        let before = self.members.get(id).and_then(|before| before.instance_id.as_ref());
+        if let Some(before) = before.filter(|before| Some(*before) != member.instance_id.as_ref()) {
+            self.instances.remove(before);
+        }
         if let Some(instance) = &member.instance_id {
             let before = self.instances.insert(instance.clone(), id.to_owned());
             if let Some(before) = before.filter(|before| before != id) {
@@ -129,7 +134,7 @@ impl Group {
         let assigned = 3 * PARTITION * partitions.sum::<usize>();
         let names: usize = member.topics.iter().map(|topic| topic_bytes(topic)).sum();
         let has: usize = self.members.values().map(|member| PARTITION * size(&member.target)).sum();
-        if names + assigned.saturating_sub(3 * has) > room {
+        if OVERHEAD + names + assigned.saturating_sub(3 * has) > room {
             return Err((ErrorCode::GroupMaxSizeReached, "there is no memory for such a group"));
         }
         Ok(())

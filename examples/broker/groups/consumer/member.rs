@@ -4,8 +4,9 @@ use super::request::{Assignment, Heartbeat, JOIN};
 use kafka_coordination::Monotonic;
 use std::collections::BTreeSet;
 
-/// What a member takes beside its texts and partitions, roughly.
-const OVERHEAD: usize = 512;
+/// What a member takes beside its topics and partitions, roughly: some of that are ids and names of any length up to a
+/// limit, so it is much for most.
+pub(super) const OVERHEAD: usize = 4_096;
 /// What a partition takes in an assignment, roughly.
 pub(super) const PARTITION: usize = 16;
 
@@ -110,15 +111,8 @@ impl Member {
 
     /// The memory that the member takes, roughly.
     pub(super) fn bytes(&self) -> usize {
-        let texts = [
-            Some(&self.client_id),
-            Some(&self.client_host),
-            self.instance_id.as_ref(),
-            self.rack_id.as_ref(),
-        ];
         let partitions = size(&self.assigned) + size(&self.revoking) + size(&self.target);
         OVERHEAD
-            + texts.into_iter().flatten().map(String::len).sum::<usize>()
             + self.topics.iter().map(|topic| topic_bytes(topic)).sum::<usize>()
             + partitions * PARTITION
     }

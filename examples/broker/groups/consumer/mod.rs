@@ -102,7 +102,7 @@ impl Group {
 
     /// The memory that the group takes, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        let members = self.members.iter().map(|(id, member)| 2 * id.len() + member.bytes());
+        let members = self.members.values().map(Member::bytes);
         let matched = self.regexes.topics().map(|topic| topic_bytes(topic));
         1_024 + 3 * self.name.len() + members.sum::<usize>() + matched.sum::<usize>()
     }

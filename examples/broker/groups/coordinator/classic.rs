@@ -31,7 +31,9 @@ impl Coordinator {
         }
         let brought = join.protocols.iter().map(|own| own.name.len() + own.metadata.len());
         match self.group(name) {
-            _ if brought.sum::<usize>() > self.room() => Err(ErrorCode::GroupMaxSizeReached),
+            _ if classic::OVERHEAD + brought.sum::<usize>() > self.room() => {
+                Err(ErrorCode::GroupMaxSizeReached)
+            }
             Some(Group::Consumer(_)) => Err(ErrorCode::InconsistentGroupProtocol),
             None if !join.member_id.is_empty() => Err(ErrorCode::UnknownMemberId),
             Some(Group::Classic(_)) | None => Ok(()),

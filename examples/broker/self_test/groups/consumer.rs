@@ -1,5 +1,6 @@
 //! A member of a group of the next generation.
 
+use super::member::PATIENCE_MS;
 use crate::self_test::client::{Client, Failure, Named};
 use kafka_protocol::messages::consumer_group_heartbeat_request::TopicPartitions;
 use kafka_protocol::messages::offset_commit_request::{
@@ -53,15 +54,19 @@ impl Consumer {
     pub(super) async fn join(&mut self, topics: &[&'static str]) -> Result<i16, Failure> {
         let names = topics.iter().map(|topic| StrBytes::from_static_str(topic).into());
         let request = self.request().with_subscribed_topic_names(Some(names.collect()));
-        self.send(request.with_rebalance_timeout_ms(10_000).with_topic_partitions(Some(Vec::new())))
-            .await
+        self.send(
+            request.with_rebalance_timeout_ms(PATIENCE_MS).with_topic_partitions(Some(Vec::new())),
+        )
+        .await
     }
 
     pub(super) async fn join_matching(&mut self, regex: &'static str) -> Result<i16, Failure> {
         let regex = Some(StrBytes::from_static_str(regex));
         let request = self.request().with_subscribed_topic_regex(regex);
-        self.send(request.with_rebalance_timeout_ms(10_000).with_topic_partitions(Some(Vec::new())))
-            .await
+        self.send(
+            request.with_rebalance_timeout_ms(PATIENCE_MS).with_topic_partitions(Some(Vec::new())),
+        )
+        .await
     }
 
     /// Says what it has.

@@ -12,6 +12,9 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::StrBytes;
 use std::net::SocketAddr;
 
+/// How long members may be silent, and take to join again: longer than a machine with much to do lets them wait.
+pub(super) const PATIENCE_MS: i32 = 300_000;
+
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) client: Client,
@@ -41,8 +44,8 @@ impl Member {
             .with_metadata(Bytes::from_static(b"topics"));
         JoinGroupRequest::default()
             .with_group_id(self.group_id().into())
-            .with_session_timeout_ms(10_000)
-            .with_rebalance_timeout_ms(10_000)
+            .with_session_timeout_ms(PATIENCE_MS)
+            .with_rebalance_timeout_ms(PATIENCE_MS)
             .with_member_id(self.id.clone())
             .with_group_instance_id(self.instance_id())
             .with_protocol_type(StrBytes::from_static_str("consumer"))

@@ -1,5 +1,6 @@
 //! Consumer groups on the wire.
 
+mod burdens;
 mod classic;
 mod consumer;
 mod member;
@@ -22,5 +23,5 @@ pub(super) async fn check(checks: &mut Checks) -> Result<(), Failure> {
     offsets::check(checks, &subject).await?;
     next::check(checks, &subject).await?;
     server.abort();
-    Ok(())
+    burdens::check(checks).await
 }

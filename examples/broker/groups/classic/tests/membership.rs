@@ -108,6 +108,16 @@ fn a_full_group_takes_nobody_more() {
     let mut third = world.join("");
     assert!(waits(&mut third));
     assert_eq!(got(&mut world.join("")).error, ErrorCode::GroupMaxSizeReached);
+    // Who was given an id and finds the group full does not keep the others waiting.
+    let mut world = World::new();
+    let (leader, follower) = world.pair();
+    let mut join = world.request("");
+    join.must_know_id = true;
+    let told = got(&mut world.send(join));
+    let mut joining = world.join("");
+    let (mut a, mut b) = (world.join(&leader.member_id), world.join(&follower.member_id));
+    assert_eq!(got(&mut world.join(&told.member_id)).error, ErrorCode::GroupMaxSizeReached);
+    assert_eq!([&mut a, &mut b, &mut joining].map(got).map(|joined| joined.generation), [2; 3]);
     // Ids that are given but not used are bounded too.
     let mut refused = 0;
     for _ in 0..10 {

@@ -51,6 +51,17 @@ fn a_static_member_that_does_not_come_back_is_out_after_its_session() {
 }
 
 #[test]
+fn a_member_has_one_instance_id() {
+    let mut world = World::new(4);
+    let (mut a, _) = pair(&mut world);
+    for instance in ["two", "three"] {
+        a.instance = Some(instance.to_owned());
+        a.join(&mut world, &["foo"]).unwrap();
+    }
+    assert_eq!(world.group.instances.keys().collect::<Vec<_>>(), ["three"]);
+}
+
+#[test]
 fn the_instance_id_of_a_member_that_is_there_is_not_given_away() {
     let mut world = World::new(4);
     let (a, _) = pair(&mut world);
