@@ -198,7 +198,6 @@ impl PartitionState {
             for batch in entry.window().iter() {
                 let last_offset = batch.last_offset;
                 let is_legal = batch.last_sequence >= -1
-                    && last_offset < i64::MAX
                     && (0..=last_offset).contains(&i64::from(batch.offset_delta));
                 if !is_legal {
                     return Err(ProducerStateError::Batch { producer_id, last_offset });
