@@ -155,7 +155,10 @@ impl ProducerStates {
         for &completed in &state.unconfirmed {
             states.transactions.end(completed);
         }
-        for &transaction in &state.unreplicated {
+        // By marker, as they came.
+        let mut unreplicated = state.unreplicated.clone();
+        unreplicated.sort_by_key(|transaction| transaction.last_offset);
+        for transaction in unreplicated {
             states.transactions.add_unreplicated(transaction);
         }
         for &(producer_id, verification) in &state.verifications {
