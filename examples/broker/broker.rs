@@ -140,7 +140,7 @@ impl Broker {
             let count = topics.check_new(name, partitions)?;
             let topic =
                 Topic { id, name: TopicName::from(name), logs: self.new_logs(id, 0..count)? };
-            self.store(&topic)?;
+            self.store_topic(&topic)?;
             topics.put(topic)?
         };
         self.topic_changed(&topic);
@@ -155,7 +155,7 @@ impl Broker {
             let count = topics.check_growth(old, partitions)?;
             let mut topic = Topic::clone(old);
             topic.logs.extend(self.new_logs(topic.id, topic.logs.len()..count)?);
-            self.store(&topic)?;
+            self.store_topic(&topic)?;
             topics.put(topic)?
         };
         self.topic_changed(&topic);
@@ -225,7 +225,8 @@ impl Broker {
         logs.map_err(|_| ErrorCode::KafkaStorageError)
     }
 
-    fn store(&self, topic: &Topic) -> Result<(), ErrorCode> {
+    /// Stores what a topic is to be, before it is.
+    fn store_topic(&self, topic: &Topic) -> Result<(), ErrorCode> {
         let Some(store) = &self.store else { return Ok(()) };
         let stored = StoredTopic { name: topic.name.to_string(), partitions: topic.logs.len() };
         store.put_topic(topic.id, stored).map_err(|_| ErrorCode::KafkaStorageError)

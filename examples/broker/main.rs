@@ -4,8 +4,12 @@
 //! cargo run --release --example broker --features wire -- --listen 127.0.0.1:9092 --topic demo:12
 //! ```
 //!
-//! Ordinary clients produce to it and consume from it; see `--help` for what else it can do. Start reading at
-//! `fetch/mod.rs`, which hands every fetch to the crate.
+//! Ordinary clients produce to it, also idempotently and in transactions, and consume from it; see `--help` for what else
+//! it can do. Where to start reading, by the machine of the crate that is embedded:
+//!
+//! - fetch sessions: `fetch/mod.rs`, which hands every fetch to the crate;
+//! - producers: `log/append.rs`, which asks about every batch, `log/recovery.rs`, which builds again what was known, and
+//!   `transactions/verify.rs`, which lets no transaction start that nobody ends.
 
 #![allow(
     clippy::std_instead_of_alloc,

@@ -25,7 +25,8 @@ pub enum ReloadFrom {
     /// producers that wrote since.
     OneBefore,
     /// The newest of at most this offset, if there is one. With the high watermark no transaction
-    /// is taken as replicated whose marker is not.
+    /// is taken as replicated whose marker is not; with the offset of the fifth last batch of each
+    /// producer that may have batches in flight, all of their retries are known.
     AtMost(i64),
     /// None: the log is read from its start. All windows are full then, as far as the log reaches; a
     /// producer whose batches are all below the log's start is not known any more.

@@ -73,7 +73,8 @@ fn check(request: &ProduceRequest) -> Result<(), Refusal> {
         let text = "transactional batches need a transactional id";
         return Err(Refusal::new(ErrorCode::TransactionalIdAuthorizationFailed, text));
     }
-    let mut producers = transactional.iter().map(|it| (it.producer_id, it.producer_epoch));
+    let with_producer = transactional.iter().filter(|header| header.producer_id >= 0);
+    let mut producers = with_producer.map(|header| (header.producer_id, header.producer_epoch));
     let first = producers.next();
     if producers.any(|producer| Some(producer) != first) {
         let text = "a request's transactional batches must be of one producer";

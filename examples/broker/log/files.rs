@@ -36,7 +36,7 @@ impl Files {
         for name in names(&directory)? {
             if let Some(offset) = snapshot_offset(&name) {
                 snapshots.push(offset);
-            } else if let Some(offset) = name.strip_suffix(".log").and_then(|it| it.parse().ok()) {
+            } else if let Some(offset) = segment_offset(&name) {
                 segments.push(offset);
             } else if name.strip_suffix(".new").is_some() {
                 remove(&directory.join(name))?;
@@ -181,6 +181,13 @@ impl Files {
     fn path(&self, segment: i64, extension: &str) -> PathBuf {
         self.directory.join(format!("{segment:020}.{extension}"))
     }
+}
+
+/// The base offset of the segment of that name.
+fn segment_offset(file_name: &str) -> Option<i64> {
+    let digits = file_name.strip_suffix(".log")?;
+    let offset = digits.parse().ok().filter(|offset| (0..i64::MAX).contains(offset))?;
+    (digits == format!("{offset:020}")).then_some(offset)
 }
 
 /// The names of the files in a directory, if it is there.
