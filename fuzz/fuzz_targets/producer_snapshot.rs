@@ -41,5 +41,8 @@ fn check(bytes: &[u8]) {
         again.load_snapshot(1 << 40, own.iter(), now).unwrap();
         assert!(states.producers().eq(again.producers()));
         assert!(states.ongoing_transactions().eq(again.ongoing_transactions()));
+        let exported = states.export();
+        let entered = ProducerStates::import(ProducerConfig::default(), &exported).unwrap();
+        assert_eq!(entered.export(), exported);
     }
 }

@@ -133,6 +133,7 @@ mod state;
 mod states;
 mod table;
 mod transaction;
+mod unreplicated;
 mod verification;
 mod window;
 

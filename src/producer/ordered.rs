@@ -21,10 +21,6 @@ impl<T> Ordered<T> {
         self.len
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     pub(super) fn clear(&mut self) {
         self.places.clear();
         self.len = 0;

@@ -66,7 +66,7 @@ impl ProducerStates {
         self.transactions.ongoing()
     }
 
-    /// Transactions whose marker is not replicated, by first offset.
+    /// Transactions whose marker is not replicated, by first offset. O(n log n).
     pub fn unreplicated_transactions(&self) -> impl Iterator<Item = &UnreplicatedTransaction> {
         self.transactions.unreplicated()
     }

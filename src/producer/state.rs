@@ -155,7 +155,10 @@ impl ProducerStates {
         for &completed in &state.unconfirmed {
             states.transactions.end(completed);
         }
-        for &transaction in &state.unreplicated {
+        // By marker, as they came.
+        let mut unreplicated = state.unreplicated.clone();
+        unreplicated.sort_by_key(|transaction| transaction.last_offset);
+        for transaction in unreplicated {
             states.transactions.add_unreplicated(transaction);
         }
         for &(producer_id, verification) in &state.verifications {
@@ -198,7 +201,6 @@ impl PartitionState {
             for batch in entry.window().iter() {
                 let last_offset = batch.last_offset;
                 let is_legal = batch.last_sequence >= -1
-                    && last_offset < i64::MAX
                     && (0..=last_offset).contains(&i64::from(batch.offset_delta));
                 if !is_legal {
                     return Err(ProducerStateError::Batch { producer_id, last_offset });

@@ -403,7 +403,7 @@ impl ProducerStates {
     }
 
     /// Whether there are neither producers nor transactions that are not replicated.
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.table.len() == 0 && !self.transactions.has_unreplicated()
     }
 

@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 
 use super::batch::Position;
 use super::ordered::Ordered;
+use super::unreplicated::Unreplicated;
 
 /// A transaction that ended here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,28 +61,19 @@ pub struct UnstableOffset {
 #[derive(Clone, Debug)]
 pub(super) struct Transactions {
     ongoing: Ordered<OngoingTransaction>,
-    unreplicated: Ordered<UnreplicatedTransaction>,
-    /// Marker and first offset of the unreplicated ones, by marker: the high watermark releases them
-    /// from the front.
-    markers: VecDeque<(i64, i64)>,
+    unreplicated: Unreplicated,
     /// Ended, in the order of the log, and ongoing until the host has written the index.
     ended: VecDeque<CompletedTransaction>,
 }
 
 impl Transactions {
     pub(super) const fn new() -> Self {
-        Self {
-            ongoing: Ordered::new(),
-            unreplicated: Ordered::new(),
-            markers: VecDeque::new(),
-            ended: VecDeque::new(),
-        }
+        Self { ongoing: Ordered::new(), unreplicated: Unreplicated::new(), ended: VecDeque::new() }
     }
 
     pub(super) fn clear(&mut self) {
         self.ongoing.clear();
         self.unreplicated.clear();
-        self.markers.clear();
         self.ended.clear();
     }
 
@@ -94,7 +86,7 @@ impl Transactions {
         self.ongoing.len()
     }
 
-    pub(super) const fn has_unreplicated(&self) -> bool {
+    pub(super) fn has_unreplicated(&self) -> bool {
         !self.unreplicated.is_empty()
     }
 
@@ -103,7 +95,7 @@ impl Transactions {
     }
 
     pub(super) fn unreplicated(&self) -> impl Iterator<Item = &UnreplicatedTransaction> {
-        self.unreplicated.iter().map(|(_, transaction)| transaction)
+        self.unreplicated.iter()
     }
 
     pub(super) fn ended(&self) -> impl Iterator<Item = &CompletedTransaction> {
@@ -155,25 +147,12 @@ impl Transactions {
     }
 
     pub(super) fn add_unreplicated(&mut self, transaction: UnreplicatedTransaction) {
-        let UnreplicatedTransaction { first_offset, last_offset, .. } = transaction;
-        self.unreplicated.insert(first_offset, transaction);
-        let at = match self.markers.back() {
-            Some(&(marker, _)) if marker > last_offset => {
-                self.markers.partition_point(|&(marker, _)| marker <= last_offset)
-            }
-            _ => self.markers.len(),
-        };
-        self.markers.insert(at, (last_offset, first_offset));
+        self.unreplicated.add(transaction);
     }
 
     /// Releases those whose marker is below this offset. O(released).
     pub(super) fn release_below(&mut self, offset: i64) {
-        while let Some(&(marker, first_offset)) = self.markers.front()
-            && marker < offset
-        {
-            self.markers.pop_front();
-            self.unreplicated.remove(first_offset);
-        }
+        self.unreplicated.release_below(offset);
     }
 
     /// The first offset of a transaction without marker.
@@ -184,7 +163,7 @@ impl Transactions {
     /// The first offset of any transaction.
     pub(super) fn first_unstable(&self) -> Option<UnstableOffset> {
         let ongoing = self.ongoing.first().map(|(offset, it)| (offset, it.position));
-        let unreplicated = self.unreplicated.first().map(|(offset, it)| (offset, it.position));
+        let unreplicated = self.unreplicated.first().map(|it| (it.first_offset, it.position));
         let first = match (ongoing, unreplicated) {
             (Some(one), Some(other)) => Some(if one.0 <= other.0 { one } else { other }),
             (one, other) => one.or(other),

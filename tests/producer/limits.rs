@@ -3,7 +3,7 @@
 use crate::log::{Fate, Log, data, marker, saved, timed, transactional};
 use kafka_coordination::producer::{
     AppendError, Batch, EpochBump, MarkerKind, Origin, ProducerConfig, ProducerStates,
-    TransactionVersion, Verdict, VerificationError, Verify,
+    SnapshotEntry, TransactionVersion, Verdict, VerificationError, Verify,
 };
 use kafka_coordination::{ErrorCode, Timestamp};
 
@@ -136,6 +136,26 @@ fn a_marker_with_any_coordinator_epoch_can_be_saved_and_loaded() {
     assert_eq!(loaded.states.producer(1), log.states.producer(1));
     let config = ProducerConfig::default();
     assert!(ProducerStates::import(config, &log.states.export()).is_ok());
+}
+
+#[test]
+fn what_a_snapshot_may_hold_an_exact_state_may_too() {
+    let mut log = bounded(2);
+    let saved = SnapshotEntry {
+        producer_id: 1,
+        producer_epoch: -1,
+        last_sequence: -1,
+        last_offset: i64::MAX,
+        offset_delta: i32::MAX,
+        timestamp: i64::MIN,
+        coordinator_epoch: i32::MIN,
+        current_txn_first_offset: i64::MAX - 1,
+    };
+    let now = Timestamp::from_millis(0);
+    assert_eq!(log.states.load_snapshot(i64::MAX, [saved], now), Ok(0));
+    let exported = log.states.export();
+    let entered = ProducerStates::import(ProducerConfig::default(), &exported).unwrap();
+    assert_eq!(entered.export(), exported);
 }
 
 #[test]
