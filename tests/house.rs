@@ -9,6 +9,10 @@ use kafka_coordination::fetch::{
     CacheConfig, CacheStats, FetchAnswer, FetchCache, FetchContext, FetchPartition, FetchRequest,
     PartitionRead, Slot,
 };
+use kafka_coordination::kraft::{
+    ChangeEffect, ControlLog, ControlRecord, DynamicVoters, FormatPlan, FormatRequest, Leader,
+    NodeConfig, VoterChanges, VoterHistory, VoterSet, VotersRecord,
+};
 use kafka_coordination::metadata::{
     ChangedTopic, ClusterImage, ImageChanges, ImageDelta, ImageError, TopicView,
 };
@@ -190,6 +194,18 @@ const _: () = {
     threads::<Rebuild>();
     threads::<Snapshots>();
     threads::<Verification>();
+    threads::<VoterSet>();
+    threads::<VoterHistory>();
+    threads::<ControlLog>();
+    threads::<ControlRecord>();
+    threads::<VotersRecord<'_>>();
+    threads::<DynamicVoters>();
+    threads::<NodeConfig>();
+    threads::<FormatRequest<'_>>();
+    threads::<FormatPlan>();
+    threads::<Leader>();
+    threads::<VoterChanges>();
+    threads::<ChangeEffect>();
 };
 
 #[cfg(feature = "std")]
