@@ -6,12 +6,12 @@
 //! likes. `AddRaftVoter` of version 1 (KIP-1186) is not in `kafka-protocol`, so it is decoded and encoded
 //! here: [`decode_add_voter`], [`encode_add_voter`].
 
-mod add_voter;
+mod codec;
 mod describe;
 mod requests;
 mod responses;
 
-pub use add_voter::{decode_add_voter, encode_add_voter};
+pub use codec::{decode_add_voter, encode_add_voter};
 pub use describe::describe_quorum_response;
 pub use requests::{
     add_voter, add_voter_request, remove_voter, remove_voter_request, update_voter,
