@@ -9,6 +9,9 @@ use kafka_coordination::fetch::{
     CacheConfig, CacheStats, FetchAnswer, FetchCache, FetchContext, FetchPartition, FetchRequest,
     PartitionRead, Slot,
 };
+use kafka_coordination::kraft::{
+    ChangeEffect, ChangeError, Leader, LeaderError, QuorumDescription, UpgradeError, VoterChanges,
+};
 use kafka_coordination::metadata::{
     ChangedTopic, ClusterImage, ImageChanges, ImageDelta, ImageError, TopicView,
 };
@@ -190,6 +193,13 @@ const _: () = {
     threads::<Rebuild>();
     threads::<Snapshots>();
     threads::<Verification>();
+    threads::<Leader>();
+    threads::<LeaderError>();
+    threads::<QuorumDescription>();
+    threads::<VoterChanges>();
+    threads::<ChangeEffect>();
+    threads::<ChangeError>();
+    threads::<UpgradeError>();
 };
 
 #[cfg(feature = "std")]
