@@ -28,6 +28,8 @@ pub use format::{
     NodeConfig, NodeConfigError, ParseVoterError, ParseVotersError, ProcessRoles, StaticVoters,
 };
 pub use offset_and_epoch::OffsetAndEpoch;
+#[cfg(feature = "wire")]
+pub(crate) use records::Reader;
 #[cfg(feature = "std")]
 pub use records::{
     Batch, BatchError, Batches, ControlBatch, SnapshotError, SnapshotReader, encode_control_batch,

@@ -1,10 +1,12 @@
 //! Conversions to and from the messages of the [`kafka_protocol`] crate (feature `wire`).
 //!
 //! [`decode_request`] decodes what a client sent without letting it choose how much memory that
-//! takes; [`fetch`] converts between messages and the inputs and outputs of
-//! [`crate::fetch`]. Records and other byte strings are moved or shared, never copied.
+//! takes; [`fetch`] and [`kraft`] convert between messages and the inputs and outputs of
+//! [`crate::fetch`] and [`crate::kraft`]. Records and other byte strings are moved or shared, never
+//! copied.
 
 pub mod fetch;
+pub mod kraft;
 
 mod decode;
 mod error;

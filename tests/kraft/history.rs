@@ -195,7 +195,7 @@ fn a_batch_that_is_not_the_next_is_refused() {
     let before = log.clone();
     for base_offset in [-1, 0, 4, 6, i64::MAX] {
         let error = ControlLogError::Position { expected: 5, base_offset };
-        assert_eq!(log.on_control_batch(base_offset, &[voters_record([1])]), Err(error.clone()));
+        assert_eq!(log.on_control_batch(base_offset, &[voters_record([1])]), Err(error));
         assert_eq!(log.on_data(base_offset, base_offset), Err(error));
     }
     assert!(log.on_data(5, 4).is_err() && log.on_control_batch(5, &[]).is_err());

@@ -12,7 +12,7 @@ use kafka_coordination::kraft::{
 };
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn bytes(hex: &str) -> Vec<u8> {

@@ -187,7 +187,9 @@ proptest! {
         start in -2..42_i64,
     ) {
         let mut history = LogHistory::new();
-        offsets.into_iter().for_each(|offset| history.add_at(offset, offset).unwrap());
+        for offset in offsets {
+            history.add_at(offset, offset).unwrap();
+        }
         let before = history.clone();
         history.truncate_old_entries(start);
         for offset in start..45 {

@@ -57,7 +57,7 @@ fn keys_are_ordered_by_the_signed_halves_of_their_directory() {
 
 #[test]
 fn a_directory_id_is_read_as_kafka_reads_it() {
-    let id = DirectoryId::from_u128(0x0700_0000_0000_0000_65).unwrap();
+    let id = DirectoryId::from_u128(0x0007_0000_0000_0000_0065).unwrap();
     let parse = str::parse::<DirectoryId>;
     assert_eq!(id.to_string(), "AAAAAAAAAAcAAAAAAAAAZQ");
     for text in ["AAAAAAAAAAcAAAAAAAAAZQ", "AAAAAAAAAAcAAAAAAAAAZQ==", "AAAAAAAAAAcAAAAAAAAAZR"] {

@@ -8,6 +8,7 @@
 
 mod filled;
 mod hostile;
+mod quorum;
 mod requests;
 mod responses;
 mod session;

@@ -65,7 +65,7 @@ impl<'a> VotersRecord<'a> {
         let count = reader.count("voters", LEAST_VOTER)?;
         let voters = reader;
         for _ in 0..count {
-            read_voter(&mut reader)?;
+            read_voter(&mut reader, |_| ())?;
         }
         reader.tagged_fields()?;
         *bytes = reader.rest();
@@ -80,7 +80,8 @@ impl<'a> VotersRecord<'a> {
     /// The voters, in the record's order.
     pub fn voters(&self) -> impl Iterator<Item = RecordVoter<RecordEndpoints<'a>>> + use<'a> {
         let mut reader = self.voters;
-        (0..self.count).map_while(move |_| read_voter(&mut reader).ok())
+        (0..self.count)
+            .map_while(move |_| read_voter(&mut reader, |endpoints| endpoints.clone()).ok())
     }
 
     /// The voter set: names are upper-cased; of several voters with one id, and of several endpoints
@@ -89,21 +90,7 @@ impl<'a> VotersRecord<'a> {
     /// # Errors
     /// [`InvalidVoter`].
     pub fn to_voter_set(&self) -> Result<VoterSet, InvalidVoter> {
-        let mut voters: Vec<VoterNode> = Vec::with_capacity(self.count);
-        for voter in self.voters() {
-            let range = (voter.min_supported_version, voter.max_supported_version);
-            let endpoints = voter.endpoints.map(|endpoint| {
-                let RecordEndpoint { name, host, port } = endpoint;
-                (name, host, port)
-            });
-            let like = voters.last().map(|voter| &voter.endpoints);
-            voters.push(VoterNode {
-                key: voter.key,
-                endpoints: Endpoints::from_request_like(endpoints, like)?,
-                supported_versions: SupportedVersions::new(range.0, range.1)?,
-            });
-        }
-        Ok(VoterSet::new(voters))
+        read_voter_set(&mut { self.voters }, self.count)
     }
 }
 
@@ -115,12 +102,18 @@ pub struct RecordEndpoints<'a> {
     count: usize,
 }
 
+impl<'a> RecordEndpoints<'a> {
+    fn read(&mut self) -> Option<Result<RecordEndpoint<'a>, RecordError>> {
+        self.count = self.count.checked_sub(1)?;
+        Some(read_endpoint(&mut self.reader))
+    }
+}
+
 impl<'a> Iterator for RecordEndpoints<'a> {
     type Item = RecordEndpoint<'a>;
 
     fn next(&mut self) -> Option<RecordEndpoint<'a>> {
-        self.count = self.count.checked_sub(1)?;
-        read_endpoint(&mut self.reader).ok()
+        self.read()?.ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -130,22 +123,45 @@ impl<'a> Iterator for RecordEndpoints<'a> {
 
 impl ExactSizeIterator for RecordEndpoints<'_> {}
 
-fn read_voter<'a>(
+/// Reads a voter. What is made of its endpoints `take` says; those that it leaves are read all the same.
+fn read_voter<'a, E>(
     reader: &mut Reader<'a>,
-) -> Result<RecordVoter<RecordEndpoints<'a>>, RecordError> {
+    take: impl FnOnce(&mut RecordEndpoints<'a>) -> E,
+) -> Result<RecordVoter<E>, RecordError> {
     let id = reader.int32("voter id")?;
     let directory_id = reader.uuid("voter directory id")?;
     let count = reader.count("endpoints", LEAST_ENDPOINT)?;
-    let endpoints = RecordEndpoints { reader: *reader, count };
-    for _ in 0..count {
-        read_endpoint(reader)?;
+    let mut left = RecordEndpoints { reader: *reader, count };
+    let endpoints = take(&mut left);
+    while let Some(endpoint) = left.read() {
+        endpoint?;
     }
+    *reader = left.reader;
     let min_supported_version = reader.int16("min supported version")?;
     let max_supported_version = reader.int16("max supported version")?;
     reader.tagged_fields()?;
     reader.tagged_fields()?;
     let key = ReplicaKey::from_wire(id, directory_id);
     Ok(RecordVoter { key, endpoints, min_supported_version, max_supported_version })
+}
+
+/// Reads voters, and makes a set of them.
+fn read_voter_set(reader: &mut Reader<'_>, count: usize) -> Result<VoterSet, InvalidVoter> {
+    let mut voters: Vec<VoterNode> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let like = voters.last().map(|voter| &voter.endpoints);
+        let voter = read_voter(reader, |endpoints| {
+            let endpoints = endpoints.map(|RecordEndpoint { name, host, port }| (name, host, port));
+            Endpoints::from_request_like(endpoints, like)
+        })?;
+        let (min, max) = (voter.min_supported_version, voter.max_supported_version);
+        voters.push(VoterNode {
+            key: voter.key,
+            endpoints: voter.endpoints?,
+            supported_versions: SupportedVersions::new(min, max)?,
+        });
+    }
+    Ok(VoterSet::new(voters))
 }
 
 fn read_endpoint<'a>(reader: &mut Reader<'a>) -> Result<RecordEndpoint<'a>, RecordError> {
@@ -193,6 +209,21 @@ where
 }
 
 impl VoterSet {
+    /// Reads a `VotersRecord` off the start of `bytes`: as [`VotersRecord::decode`] and
+    /// [`VotersRecord::to_voter_set`], in one pass. O(bytes), and O(n log n) if the voters do not ascend.
+    ///
+    /// # Errors
+    /// [`InvalidVoter`].
+    pub fn decode(bytes: &mut &[u8]) -> Result<Self, InvalidVoter> {
+        let mut reader = Reader::new(bytes);
+        reader.int16("version")?;
+        let count = reader.count("voters", LEAST_VOTER)?;
+        let voters = read_voter_set(&mut reader, count)?;
+        reader.tagged_fields()?;
+        *bytes = reader.rest();
+        Ok(voters)
+    }
+
     /// Appends to `out` the `VotersRecord` of these voters: by ascending id, each one's endpoints by
     /// ascending name. O(bytes).
     ///
@@ -211,10 +242,13 @@ impl VoterSet {
     }
 }
 
-/// Why the voters of a record are no voter set.
+/// Why bytes, or the voters of a record, are no voter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidVoter {
+    /// The bytes are no record; never of a [`VotersRecord`].
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// A listener's name is blank.
     #[error(transparent)]
     Listener(#[from] BlankListenerName),

@@ -147,7 +147,16 @@ impl Endpoints {
 /// As [`Endpoints::new`].
 impl FromIterator<Endpoint> for Endpoints {
     fn from_iter<I: IntoIterator<Item = Endpoint>>(endpoints: I) -> Self {
-        let mut entries: Vec<_> = endpoints.into_iter().collect();
+        let mut endpoints = endpoints.into_iter();
+        let (Some(first), second) = (endpoints.next(), endpoints.next()) else {
+            return Self::empty();
+        };
+        let Some(second) = second else {
+            // By far the most: one allocation.
+            return Self { entries: Arc::from([first]) };
+        };
+        let mut entries = Vec::from([first, second]);
+        entries.extend(endpoints);
         if !entries.is_sorted_by(|a, b| a.listener < b.listener) {
             // A stable sort of the reverse: the last of a name comes first, and is kept.
             entries.reverse();

@@ -28,6 +28,10 @@ impl ListenerName {
         if name.chars().all(|character| character <= ' ') {
             return Err(BlankListenerName);
         }
+        let is_normal = |byte: u8| byte.is_ascii() && !byte.is_ascii_lowercase();
+        if name.bytes().all(is_normal) {
+            return Ok(Self(name.into()));
+        }
         Ok(Self(name.to_uppercase().into()))
     }
 

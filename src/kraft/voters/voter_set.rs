@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use super::endpoints::{Endpoint, Endpoints};
 use super::host::Host;
@@ -141,16 +142,13 @@ impl VoterSet {
     ///
     /// # Errors
     /// [`VoterChangeError::Duplicate`] if its id is in the set, whatever the directory.
+    #[allow(clippy::needless_pass_by_value, reason = "who hands in an entry is done with it")]
     pub fn add_voter(&self, voter: VoterNode) -> Result<Self, VoterChangeError> {
         let place = match self.search(voter.key.id) {
             Ok(place) => return Err(self.duplicate(place, voter.key)),
             Err(place) => place,
         };
-        let (before, after) = self.voters.split_at_checked(place).unwrap_or_default();
-        let added = core::iter::once(voter);
-        Ok(Self {
-            voters: before.iter().cloned().chain(added).chain(after.iter().cloned()).collect(),
-        })
+        Ok(self.replaced(place..place, Some(&voter)))
     }
 
     /// The set without a voter, whose key must be exactly that of the set: with the same directory id,
@@ -166,9 +164,7 @@ impl VoterSet {
         if self.len() == 1 {
             return Err(VoterChangeError::OnlyVoter { key: *key });
         }
-        let (before, after) = self.voters.split_at_checked(place).unwrap_or_default();
-        let after = after.get(1..).unwrap_or_default();
-        Ok(Self { voters: before.iter().chain(after).cloned().collect() })
+        Ok(self.replaced(place..place + 1, None))
     }
 
     /// The set with a voter's entry replaced by this one, which may tell the directory id.
@@ -187,16 +183,13 @@ impl VoterSet {
     ///
     /// # Errors
     /// [`VoterChangeError::NotFound`] if the id is not in the set.
+    #[allow(clippy::needless_pass_by_value, reason = "who hands in an entry is done with it")]
     pub fn update_voter_ignoring_directory_id(
         &self,
         voter: VoterNode,
     ) -> Result<Self, VoterChangeError> {
         let Some(place) = self.place(voter.key.id) else { return Err(self.not_found(&voter.key)) };
-        let mut voters = self.voters.to_vec();
-        if let Some(entry) = voters.get_mut(place) {
-            *entry = voter;
-        }
-        Ok(Self { voters: voters.into() })
+        Ok(self.replaced(place..place + 1, Some(&voter)))
     }
 
     /// Whether every majority of this set has a voter in common with every majority of the other one.
@@ -214,6 +207,13 @@ impl VoterSet {
         // At least so many voters of a majority are among the common ones.
         let least = |set: &Self| set.majority().saturating_sub(set.len().saturating_sub(common));
         least(self) + least(other) > common
+    }
+
+    /// The set with another voter, or none, in these places.
+    fn replaced(&self, places: Range<usize>, by: Option<&VoterNode>) -> Self {
+        let before = self.voters.get(..places.start).unwrap_or_default();
+        let after = self.voters.get(places.end..).unwrap_or_default();
+        Self { voters: before.iter().chain(by).chain(after).cloned().collect() }
     }
 
     fn search(&self, id: i32) -> Result<usize, usize> {

@@ -11,12 +11,13 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use bytes::Bytes;
 use kafka_protocol::messages::{
-    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiVersionsRequest,
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddRaftVoterRequest, ApiVersionsRequest,
     ConsumerGroupHeartbeatRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, EndTxnRequest, FetchRequest,
-    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
-    LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
-    OffsetFetchRequest, ProduceRequest, SyncGroupRequest, TxnOffsetCommitRequest,
+    DeleteTopicsRequest, DescribeClusterRequest, DescribeQuorumRequest, EndTxnRequest,
+    FetchRequest, FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest,
+    JoinGroupRequest, LeaveGroupRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    OffsetFetchRequest, ProduceRequest, RemoveRaftVoterRequest, SyncGroupRequest,
+    TxnOffsetCommitRequest, UpdateRaftVoterRequest,
 };
 use kafka_protocol::protocol::{Request, VersionRange};
 
@@ -211,8 +212,12 @@ const APIS: &[Api] = &[
     api::<EndTxnRequest>(),
     api::<TxnOffsetCommitRequest>(),
     api::<CreatePartitionsRequest>(),
+    api::<DescribeQuorumRequest>(),
     api::<DescribeClusterRequest>(),
     api::<ConsumerGroupHeartbeatRequest>(),
+    api::<AddRaftVoterRequest>(),
+    api::<RemoveRaftVoterRequest>(),
+    api::<UpdateRaftVoterRequest>(),
 ];
 
 #[test]

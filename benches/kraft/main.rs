@@ -1,0 +1,31 @@
+//! The metadata quorum, beside the least that the same work can cost.
+//!
+//! `cargo bench --bench kraft` prints, before Criterion's own figures, a line a case with the ratio of the two.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "a program that measures"
+)]
+
+mod floor;
+mod high_watermark;
+#[path = "../support/ratio.rs"]
+mod ratio;
+mod voters;
+
+use criterion::Criterion;
+use std::time::Duration;
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(20)
+        .configure_from_args();
+    high_watermark::bench(&mut criterion);
+    voters::bench(&mut criterion);
+    criterion.final_summary();
+}
