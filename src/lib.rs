@@ -9,7 +9,7 @@
 //! | module | decides | Kafka's classes |
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
-//! | [`kraft`] | who votes in the metadata quorum, and how that changes along its log | `VoterSet`, `VoterSetHistory`, `Endpoints` |
+//! | [`kraft`] | who votes in the metadata quorum, how that changes, and what its leader knows of the others | `VoterSet`, `KRaftControlRecordStateMachine`, `LeaderState` |
 //! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
 //! | [`metadata`] | nothing: it holds topics, partitions, brokers and racks for those that decide | `MetadataImage` |
 #![cfg_attr(
@@ -34,7 +34,7 @@
 //!
 //! # Features
 //!
-//! - `std`, on by default: `SystemClock`, and the bytes of producer snapshots. Without it the crate
+//! - `std`, on by default: `SystemClock`, and the bytes of producer snapshots and of the quorum's batches. Without it the crate
 //!   needs `alloc` only.
 //! - `wire`: conversions to and from the crate `kafka-protocol`.
 #![no_std]

@@ -10,7 +10,9 @@ use kafka_coordination::fetch::{
     PartitionRead, Slot,
 };
 use kafka_coordination::kraft::{
-    ChangeEffect, ChangeError, Leader, LeaderError, QuorumDescription, UpgradeError, VoterChanges,
+    ChangeEffect, ChangeError, ControlLog, ControlRecord, DynamicVoters, FormatPlan, FormatRequest,
+    Leader, LeaderError, NodeConfig, QuorumDescription, UpgradeError, VoterChanges, VoterHistory,
+    VoterSet, VotersRecord,
 };
 use kafka_coordination::metadata::{
     ChangedTopic, ClusterImage, ImageChanges, ImageDelta, ImageError, TopicView,
@@ -193,11 +195,20 @@ const _: () = {
     threads::<Rebuild>();
     threads::<Snapshots>();
     threads::<Verification>();
+    threads::<VoterSet>();
+    threads::<VoterHistory>();
+    threads::<ControlLog>();
+    threads::<ControlRecord>();
+    threads::<VotersRecord<'_>>();
+    threads::<DynamicVoters>();
+    threads::<NodeConfig>();
+    threads::<FormatRequest<'_>>();
+    threads::<FormatPlan>();
     threads::<Leader>();
-    threads::<LeaderError>();
-    threads::<QuorumDescription>();
     threads::<VoterChanges>();
     threads::<ChangeEffect>();
+    threads::<LeaderError>();
+    threads::<QuorumDescription>();
     threads::<ChangeError>();
     threads::<UpgradeError>();
 };
