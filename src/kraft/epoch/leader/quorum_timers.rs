@@ -105,11 +105,10 @@ impl Leader {
 
     /// Begins the interval anew if enough voters were heard of; the leader, if it votes, is one.
     pub(super) fn restart_check_quorum(&mut self, now: Monotonic) {
-        let voters = &mut self.replicas.voters;
-        let heard_of = voters.iter().filter(|voter| voter.has_fetched).count();
         let leader = self.local.key.id;
-        let itself = usize::from(voters.iter().any(|voter| voter.state.key.id == leader));
-        if heard_of + itself > voters.len() / 2 {
+        let voters = &mut self.replicas.voters;
+        let is_there = |voter: &&Voter| voter.has_fetched || voter.state.key.id == leader;
+        if voters.iter().filter(is_there).count() > voters.len() / 2 {
             for voter in voters {
                 voter.has_fetched = false;
             }
