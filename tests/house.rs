@@ -10,8 +10,9 @@ use kafka_coordination::fetch::{
     PartitionRead, Slot,
 };
 use kafka_coordination::kraft::{
-    ChangeEffect, ControlLog, ControlRecord, DynamicVoters, FormatPlan, FormatRequest, Leader,
-    NodeConfig, VoterChanges, VoterHistory, VoterSet, VotersRecord,
+    ChangeEffect, ChangeError, ControlLog, ControlRecord, DynamicVoters, FormatPlan, FormatRequest,
+    Leader, LeaderError, NodeConfig, QuorumDescription, UpgradeError, VoterChanges, VoterHistory,
+    VoterSet, VotersRecord,
 };
 use kafka_coordination::metadata::{
     ChangedTopic, ClusterImage, ImageChanges, ImageDelta, ImageError, TopicView,
@@ -206,6 +207,10 @@ const _: () = {
     threads::<Leader>();
     threads::<VoterChanges>();
     threads::<ChangeEffect>();
+    threads::<LeaderError>();
+    threads::<QuorumDescription>();
+    threads::<ChangeError>();
+    threads::<UpgradeError>();
 };
 
 #[cfg(feature = "std")]

@@ -72,6 +72,9 @@
 //!   for the first time, and read to its end.
 //! - KV-10: how a log is cut into pieces to be read plays no part.
 //! - KV-11: what holds at an offset is what the last record at or before it says.
+//!
+//! What holds of a leader's books and of changes of voters stands at [`Leader`] (KL-1 to KL-6) and
+//! [`VoterChanges`] (KC-1 to KC-5).
 
 mod change;
 mod control_log;

@@ -1,7 +1,7 @@
 //! Requests on the voters of the metadata quorum, and their answers.
 //!
-//! A leader hands a decoded request to its voter changes with [`add_voter`], [`remove_voter`] or
-//! [`update_voter`], and answers with [`add_voter_response`] and its likes; [`describe_quorum_response`]
+//! A leader hands a decoded request to its voter changes with [`add_voter`](fn@add_voter),
+//! [`remove_voter`] or [`update_voter`], and answers with [`add_voter_response`] and its likes; [`describe_quorum_response`]
 //! answers `DescribeQuorum`. Who sends such requests makes them with [`add_voter_request`] and its
 //! likes. `AddRaftVoter` of version 1 (KIP-1186) is not in `kafka-protocol`, so it is decoded and encoded
 //! here: [`decode_add_voter`], [`encode_add_voter`].
