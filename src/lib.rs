@@ -9,7 +9,7 @@
 //! | module | decides | Kafka's classes |
 //! | --- | --- | --- |
 //! | [`fetch`] | which partitions a fetch reads and which its response carries; sessions and their eviction; the fetcher's own side | `FetchManager`, `FetchSession`, `FetchSessionCacheShard`, `FetchSessionHandler` |
-//! | [`kraft`] | who votes in the metadata quorum, and how that changes along its log | `VoterSet`, `VoterSetHistory`, `Endpoints` |
+//! | [`kraft`] | who votes in the metadata quorum, who leads it, what is committed, and how its voters change | `KafkaRaftClient`, `QuorumState`, `LeaderState`, `VoterSet`, `KRaftControlRecordStateMachine` |
 //! | [`producer`] | whether a batch is new, a duplicate or an error; open transactions, the last stable offset, expiry, snapshots | `ProducerStateManager`, `ProducerAppendInfo` |
 //! | [`group`] | the hash of what a group consumes, and when a change of the cluster must rebalance it | `GroupMetadataManager`, `ModernGroup`, `Utils.computeTopicHash` |
 //! | [`group_record`] | nothing: it reads and writes the metadata records of groups | `ConsumerGroupMetadataValue`, … |
@@ -29,7 +29,8 @@
 //!    host writes its log, the append is committed: see [`producer`]. A group's refresh is decided, its
 //!    record is written, the refresh is committed: see [`group`].
 //! 3. **Effects**: where several I/Os must happen in an order. Inputs are requests and the ends of
-//!    I/O; effects are polled, in the order in which they must take effect: see [`topology`].
+//!    I/O; effects are polled, in the order in which they must take effect: see [`topology`] and
+//!    [`kraft::Replica`].
 //!
 //! Under the machines stand their kernels, functions of plain values for hosts that keep state
 //! elsewhere ([`fetch::inclusion`], [`fetch::retention`], [`producer::judge`], [`group::TopicHasher`],
@@ -42,8 +43,9 @@
 //!
 //! # Features
 //!
-//! - `std`, on by default: `SystemClock`, the bytes of producer snapshots, and the topic hash of
-//!   KIP-1101's first draft. Without it the crate needs `alloc` only.
+//! - `std`, on by default: `SystemClock`, the bytes of producer snapshots and of the quorum's batches,
+//!   quorum-state files, and the topic hash of KIP-1101's first draft. Without it the crate needs
+//!   `alloc` only.
 //! - `wire`: conversions to and from the crate `kafka-protocol`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -16,6 +16,11 @@ use kafka_coordination::group::{
 use kafka_coordination::group_record::{
     ConsumerGroupMetadataValue, GroupRecordKey, ShareGroupMetadataValue, StreamsGroupMetadataValue,
 };
+use kafka_coordination::kraft::{
+    ChangeEffect, ChangeError, ControlLog, ControlRecord, DynamicVoters, FormatPlan, FormatRequest,
+    Leader, LeaderError, NodeConfig, QuorumDescription, UpgradeError, VoterChanges, VoterHistory,
+    VoterSet, VotersRecord,
+};
 use kafka_coordination::metadata::{
     ChangedTopic, ClusterImage, ImageChanges, ImageDelta, ImageError, TopicView,
 };
@@ -222,6 +227,22 @@ const _: () = {
     threads::<TopologyConfig>();
     threads::<TopologyManager>();
     threads::<TopologyState>();
+    threads::<VoterSet>();
+    threads::<VoterHistory>();
+    threads::<ControlLog>();
+    threads::<ControlRecord>();
+    threads::<VotersRecord<'_>>();
+    threads::<DynamicVoters>();
+    threads::<NodeConfig>();
+    threads::<FormatRequest<'_>>();
+    threads::<FormatPlan>();
+    threads::<Leader>();
+    threads::<VoterChanges>();
+    threads::<ChangeEffect>();
+    threads::<LeaderError>();
+    threads::<QuorumDescription>();
+    threads::<ChangeError>();
+    threads::<UpgradeError>();
 };
 
 #[cfg(feature = "std")]

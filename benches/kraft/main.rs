@@ -11,6 +11,7 @@
 )]
 
 mod floor;
+mod high_watermark;
 #[path = "../support/ratio.rs"]
 mod ratio;
 mod voters;
@@ -24,6 +25,7 @@ fn main() {
         .measurement_time(Duration::from_secs(1))
         .sample_size(20)
         .configure_from_args();
+    high_watermark::bench(&mut criterion);
     voters::bench(&mut criterion);
     criterion.final_summary();
 }

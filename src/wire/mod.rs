@@ -1,11 +1,12 @@
 //! Conversions to and from the messages of the [`kafka_protocol`] crate (feature `wire`).
 //!
 //! [`decode_request`] decodes what a client sent without letting it choose how much memory that
-//! takes; [`fetch`] converts between messages and the inputs and outputs of
-//! [`crate::fetch`], [`producer`] reads record batches for [`crate::producer`]. Records and other byte
-//! strings are moved or shared, never copied.
+//! takes; [`fetch`] and [`kraft`] convert between messages and the inputs and outputs of
+//! [`crate::fetch`] and [`crate::kraft`], [`producer`] reads record batches for [`crate::producer`].
+//! Records and other byte strings are moved or shared, never copied.
 
 pub mod fetch;
+pub mod kraft;
 pub mod producer;
 
 mod decode;

@@ -2,6 +2,8 @@
 //!
 //! The counter counts what the measuring thread allocates, so that tests may run side by side.
 
+#![allow(clippy::unwrap_used, reason = "a test program, which fails by panicking")]
+
 mod fetcher;
 mod group;
 mod kraft;

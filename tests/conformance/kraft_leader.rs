@@ -5,9 +5,9 @@ use crate::quorum::{Answer, endpoints_value, key, key_value, node, voters, voter
 use crate::runner::{Outcome, Subject};
 use crate::value::optional_integer;
 use kafka_coordination::kraft::{
-    ChangeConfig, ChangeEffect, ControlLog, ControlRecord, DescribeVersion, Election, KRaftVersion,
-    Leader, LeaderError, ListenerName, LogVoters, ReplicaDescription, ReplicaState, UpgradeError,
-    UpgradeMode, VoterChanges, VoterSet,
+    ChangeConfig, ChangeEffect, ControlLog, ControlRecord, DescribeVersion, DirectoryId, Election,
+    KRaftVersion, Leader, LeaderError, ListenerName, LogVoters, ReplicaDescription, ReplicaState,
+    UpgradeError, UpgradeMode, VoterChanges, VoterSet,
 };
 use kafka_coordination::{Monotonic, Timestamp};
 use serde_json::{Value, json};
@@ -22,12 +22,9 @@ fn replay(scenario: &Fields<'_>) -> Result<Outcome, String> {
     let create_error = scenario.value("create_error")?;
     let initial_state = scenario.value("initial_state")?;
     let ops = scenario.list("ops")?;
-    let leader = match created {
-        Ok(leader) => leader,
-        Err(_) => {
-            same("creation", create_error, &json!("ILLEGAL_ARGUMENT"))?;
-            return Ok(Outcome::AsKafka);
-        }
+    let Ok(leader) = created else {
+        same("creation", create_error, &json!("ILLEGAL_ARGUMENT"))?;
+        return Ok(Outcome::AsKafka);
     };
     same("creation", create_error, &Value::Null)?;
     let mut replay =
@@ -364,7 +361,7 @@ fn description(leader: &mut Leader, now: Monotonic, timestamp: Timestamp) -> Val
         json!({
             "replica_id": replica.replica_id,
             "replica_directory_id":
-                format!("{:032x}", replica.directory_id.map_or(0, |id| id.as_u128())),
+                format!("{:032x}", replica.directory_id.map_or(0, DirectoryId::as_u128)),
             "log_end_offset": replica.log_end_offset,
             "last_fetch_timestamp": replica.last_fetch_timestamp,
             "last_caught_up_timestamp": replica.last_caught_up_timestamp,

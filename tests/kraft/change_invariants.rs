@@ -112,7 +112,7 @@ impl Run {
     /// The offset of the last voters, in the log or queued.
     fn last_written(&self) -> Option<i64> {
         let queued = self.quorum.queued.last().map(|queued| queued.base_offset);
-        queued.or(self.quorum.log.voters_offset())
+        queued.or_else(|| self.quorum.log.voters_offset())
     }
 }
 

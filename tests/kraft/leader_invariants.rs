@@ -4,8 +4,8 @@ use crate::quorum::{EPOCH, FETCH_TIMEOUT_MS, LEADER, on_disk};
 use crate::settings::cases;
 use kafka_coordination::Monotonic;
 use kafka_coordination::kraft::{
-    Election, Endpoints, KRaftVersion, Leader, ReplicaKey, SupportedVersions, VoterNode, VoterSet,
-    majority_end_offset,
+    Election, Endpoints, KRaftVersion, Leader, ReplicaKey, ReplicaState, SupportedVersions,
+    VoterNode, VoterSet, majority_end_offset,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
@@ -241,7 +241,7 @@ fn kl_3_a_majority_has_what_a_fetch_commits() {
 fn kl_4_the_voters_are_those_of_the_log_and_no_observers() {
     after_each_step(|_| {
         |run, _| {
-            let voters: Vec<_> = run.leader.voter_states().map(|state| state.key()).collect();
+            let voters: Vec<_> = run.leader.voter_states().map(ReplicaState::key).collect();
             prop_assert_eq!(&voters, &run.voters.keys().collect::<Vec<_>>());
             for observer in run.leader.observer_states() {
                 prop_assert!(!voters.contains(&observer.key()));

@@ -20,7 +20,8 @@ impl Replica {
                 // What it knew as a follower, at best.
                 let common = self.log.iter().zip(committed);
                 let common = common.take_while(|(one, other)| one == other).count();
-                high_watermark = high_watermark.or(Some(i64::try_from(common).unwrap()));
+                let known = i64::try_from(common).unwrap();
+                high_watermark = high_watermark.or(Some(known));
             }
             Fault::ChangesUncommittedVoters => {
                 offset = 0;

@@ -33,7 +33,8 @@ fn explore(bounds: Bounds, recorded: usize) {
     let checker = bounds.checker().threads(2).spawn_bfs().join();
     let states = checker.unique_state_count();
     // Written past the test harness, which would keep the output of a passing test to itself.
-    writeln!(std::io::stderr(), "exploration: {states} states within {bounds:?}").unwrap();
+    let mut out = std::io::stderr();
+    writeln!(out, "exploration: {states} states within {bounds:?}").unwrap();
     assert!(checker.is_done());
     checker.assert_properties();
     assert!(states >= recorded, "{states} of {recorded} states");

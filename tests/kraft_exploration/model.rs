@@ -178,8 +178,8 @@ impl Bounds {
             if !is_least || !of_voters {
                 continue;
             }
-            let votes = |id: usize| state.replicas[id].is_behind_or_level(&replica.log);
-            if next_epoch(state, granting) <= self.epochs && members(granting).all(votes) {
+            let grants = |id: usize| state.replicas[id].is_behind_or_level(&replica.log);
+            if next_epoch(state, granting) <= self.epochs && members(granting).all(grants) {
                 actions.push(Action::Elect { candidate, granting });
             }
         }

@@ -61,8 +61,9 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 fn signature(id: usize, replica: &Replica) -> Bytes {
     let mut out = vec![replica.epoch, u8::from(replica.leading.is_some())];
     for entry in &replica.log {
-        let voters =
-            entry.voters.map_or(0, |bits| 0x80 | (bits >> id & 1) << 3 | bits.count_ones() as u8);
+        let voters = entry.voters.map_or(0, |bits| {
+            0x80 | (bits >> id & 1) << 3 | u8::try_from(bits.count_ones()).unwrap()
+        });
         out.extend([entry.epoch, voters]);
     }
     out

@@ -1,5 +1,6 @@
 //! Requests of every API and version with every field and array in use.
 
+use crate::quorum;
 use bytes::{Bytes, BytesMut};
 use kafka_coordination::wire::supported_versions;
 use kafka_protocol::messages::add_partitions_to_txn_request::{
@@ -128,6 +129,10 @@ fn body(key: ApiKey, v: i16) -> RequestKind {
                 .with_client_software_name(text(if v >= 3 { "rust" } else { "" }))
                 .with_client_software_version(text(if v >= 3 { "1.0" } else { "" })),
         ),
+        ApiKey::DescribeQuorum => RequestKind::DescribeQuorum(quorum::describe()),
+        ApiKey::AddRaftVoter => RequestKind::AddRaftVoter(quorum::add()),
+        ApiKey::RemoveRaftVoter => RequestKind::RemoveRaftVoter(quorum::remove()),
+        ApiKey::UpdateRaftVoter => RequestKind::UpdateRaftVoter(quorum::update()),
         ApiKey::CreateTopics => RequestKind::CreateTopics(create_topics()),
         ApiKey::DeleteTopics => RequestKind::DeleteTopics(delete_topics(v)),
         ApiKey::InitProducerId => RequestKind::InitProducerId(

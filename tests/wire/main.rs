@@ -8,6 +8,7 @@
 
 mod filled;
 mod hostile;
+mod quorum;
 mod record_batches;
 mod requests;
 mod responses;

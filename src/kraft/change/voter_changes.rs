@@ -19,7 +19,94 @@ use crate::time::Monotonic;
 /// `UpdateVoterHandler`, `ChangeVoterHandlerState`.
 ///
 /// Inputs are requests, outcomes of effects, the high watermark and time; after each the host carries
-/// out what [`poll_effect`](Self::poll_effect) hands out. Each request is answered once.
+/// out what [`poll_effect`](Self::poll_effect) hands out, in that order. What is decided on, the
+/// [`Leader`] and the last voters of its log, is an argument: it is to be up to date, with every append
+/// told to the leader before the next call.
+///
+/// | | a request | the voter answers | its outcome is no answer | committed | the time is over | stepping down |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | no change | the checks | | | | | |
+/// | adding or updating, the voter is asked | 7 | written, or 7, 42, 127 | 7 | | 7 | 6 |
+/// | added or removed, written | 7 | | | success | 7 | 6 |
+/// | updated, written and answered | 7 | | | over | over | over |
+///
+/// Numbers are codes of [`ErrorCode`](crate::ErrorCode); but for those to a new request they answer the
+/// request of the change, unless it was answered, and end the change. A record that was written stays
+/// in the log.
+///
+/// ```
+/// use kafka_coordination::Monotonic;
+/// use kafka_coordination::kraft::{
+///     Acknowledge, AddVoter, ChangeConfig, ChangeEffect, ControlRecord, Election, Endpoint,
+///     Endpoints, KRaftVersion, Leader, LeaderError, ListenerName, LogVoters, ProbeOutcome,
+///     ReplicaKey, RequestId, SupportedVersions, VoterChanges, VoterNode, VoterSet,
+/// };
+///
+/// let listener = ListenerName::new("CONTROLLER");
+/// let endpoints = Endpoints::new([Endpoint::new(listener.clone(), "localhost", 9093)]);
+/// let voter = |id: i32| VoterNode {
+///     key: ReplicaKey::from_wire(id, 7),
+///     endpoints: endpoints.clone(),
+///     supported_versions: SupportedVersions::ALL,
+/// };
+/// let (now, one) = (Monotonic::from_millis(1_000), VoterSet::new([voter(1)]));
+/// let election = Election {
+///     local: voter(1),
+///     epoch: 1,
+///     epoch_start_offset: 3,
+///     voters: one.clone(),
+///     kraft_version: KRaftVersion::V1,
+///     granting_voters: vec![1],
+///     fetch_timeout_ms: 2_000,
+/// };
+/// let mut leader = Leader::new(election, now)?;
+/// leader.appended(4, &one)?;
+/// leader.flushed(4)?;
+/// leader.fetched(voter(2).key, 4, now)?;
+///
+/// // Replica 2 has caught up, and is to vote.
+/// let mut changes = VoterChanges::new(ChangeConfig::new("cluster", listener));
+/// let log = LogVoters { voters: &one, offset: Some(2), kraft_version: KRaftVersion::V1 };
+/// let add = AddVoter {
+///     cluster_id: None,
+///     voter: voter(2).key,
+///     endpoints: endpoints.clone(),
+///     acknowledge: Acknowledge::Committed,
+/// };
+/// changes.add_voter(RequestId(1), &add, &leader, log, now);
+///
+/// // It is asked what it supports.
+/// let Some(ChangeEffect::Probe { id, .. }) = changes.poll_effect() else { panic!() };
+/// let supports = ProbeOutcome::Supports(Some(SupportedVersions::ALL));
+/// let _ = changes.probed(id, supports, &mut leader, log, now);
+///
+/// // The new voters are queued for the log, and appended.
+/// let Some(ChangeEffect::Append { id, records }) = changes.poll_effect() else { panic!() };
+/// let [ControlRecord::Voters(two)] = records.as_slice() else { panic!() };
+/// changes.appended(id, 4, &leader);
+/// leader.appended(5, two)?;
+/// leader.flushed(5)?;
+/// assert_eq!(changes.poll_effect(), None);
+///
+/// // Both have the record: it is committed, and the request is answered.
+/// assert_eq!(leader.fetched(voter(2).key, 5, now)?, Some(5));
+/// let log = LogVoters { voters: two, offset: Some(4), kraft_version: KRaftVersion::V1 };
+/// changes.high_watermark_moved(&mut leader, log);
+/// let answer = ChangeEffect::Answer { request: RequestId(1), result: Ok(()), leader: None };
+/// assert_eq!(changes.poll_effect(), Some(answer));
+/// # Ok::<(), LeaderError>(())
+/// ```
+///
+/// # What holds
+///
+/// After each call, whatever is asked in which order:
+///
+/// - KC-1: one change is under way at most, and voters are written only over voters that are committed.
+/// - KC-2: each request is answered once.
+/// - KC-3: voters that follow each other in the log differ in one, and each majority of the one set has
+///   a replica in common with each majority of the other.
+/// - KC-4: a leader that the last committed voters leave out is to resign.
+/// - KC-5: a change is over when its time is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoterChanges {
     pub(super) config: ChangeConfig,
@@ -32,8 +119,10 @@ pub struct VoterChanges {
 
 /// The voters record that this leader wrote last, until it is committed.
 ///
-/// It outlives the change that it belongs to: a change that is given up when its time is over may be
-/// still on its way to the log, where the log's voters do not tell of it.
+/// It outlives the change that it belongs to: the record of a change that is given up may still be on
+/// its way to the log, whose voters do not tell of it then.
+///
+/// Deviation: Kafka forgets it, and may write voters over it that differ in two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Written {
     Nothing,

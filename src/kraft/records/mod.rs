@@ -13,6 +13,9 @@ mod snapshot_header;
 mod voters_record;
 mod writer;
 
+#[cfg(feature = "wire")]
+pub(crate) use reader::Reader;
+
 #[cfg(feature = "std")]
 pub use batch::{Batch, BatchError, Batches, ControlBatch, encode_control_batch};
 pub use control_record::{ControlMessage, ControlRecord, InvalidControlRecord, LeaderChange};

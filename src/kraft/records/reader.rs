@@ -7,47 +7,47 @@ pub(super) const MAX_STRING: usize = 32_767;
 
 /// The bytes that are not read yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    pub(super) const fn rest(&self) -> &'a [u8] {
+    pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     #[inline]
-    pub(super) fn int16(&mut self, field: &'static str) -> Result<i16, RecordError> {
+    pub(crate) fn int16(&mut self, field: &'static str) -> Result<i16, RecordError> {
         self.array(field).map(i16::from_be_bytes)
     }
 
     #[inline]
-    pub(super) fn uint16(&mut self, field: &'static str) -> Result<u16, RecordError> {
+    pub(crate) fn uint16(&mut self, field: &'static str) -> Result<u16, RecordError> {
         self.array(field).map(u16::from_be_bytes)
     }
 
     #[inline]
-    pub(super) fn int32(&mut self, field: &'static str) -> Result<i32, RecordError> {
+    pub(crate) fn int32(&mut self, field: &'static str) -> Result<i32, RecordError> {
         self.array(field).map(i32::from_be_bytes)
     }
 
     #[inline]
-    pub(super) fn int64(&mut self, field: &'static str) -> Result<i64, RecordError> {
+    pub(crate) fn int64(&mut self, field: &'static str) -> Result<i64, RecordError> {
         self.array(field).map(i64::from_be_bytes)
     }
 
     #[inline]
-    pub(super) fn uuid(&mut self, field: &'static str) -> Result<u128, RecordError> {
+    pub(crate) fn uuid(&mut self, field: &'static str) -> Result<u128, RecordError> {
         self.array(field).map(u128::from_be_bytes)
     }
 
     /// A number in groups of seven bits, the lowest first.
     #[inline]
-    pub(super) fn varint(&mut self, field: &'static str) -> Result<u32, RecordError> {
+    pub(crate) fn varint(&mut self, field: &'static str) -> Result<u32, RecordError> {
         // Nearly always it is one byte.
         if let [byte @ 0..0x80, rest @ ..] = self.rest {
             self.rest = rest;
@@ -71,14 +71,14 @@ impl<'a> Reader<'a> {
 
     /// A signed number, its sign in the lowest bit.
     #[cfg(feature = "std")]
-    pub(super) fn zigzag(&mut self, field: &'static str) -> Result<i32, RecordError> {
+    pub(crate) fn zigzag(&mut self, field: &'static str) -> Result<i32, RecordError> {
         let value = self.varint(field)?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
     /// The number of elements of a list, each of which takes at least `least` bytes.
     #[inline]
-    pub(super) fn count(
+    pub(crate) fn count(
         &mut self,
         field: &'static str,
         least: usize,
@@ -94,18 +94,27 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    pub(super) fn string(&mut self, field: &'static str) -> Result<&'a str, RecordError> {
-        let length = self.varint(field)?.checked_sub(1).ok_or(RecordError::Null { field })?;
+    pub(crate) fn string(&mut self, field: &'static str) -> Result<&'a str, RecordError> {
+        self.nullable_string(field)?.ok_or(RecordError::Null { field })
+    }
+
+    #[inline]
+    pub(crate) fn nullable_string(
+        &mut self,
+        field: &'static str,
+    ) -> Result<Option<&'a str>, RecordError> {
+        let Some(length) = self.varint(field)?.checked_sub(1) else { return Ok(None) };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if length > MAX_STRING {
             return Err(RecordError::StringTooLong { field, length });
         }
-        core::str::from_utf8(self.bytes(field, length)?).map_err(|_| RecordError::NotUtf8 { field })
+        let text = core::str::from_utf8(self.bytes(field, length)?);
+        text.map(Some).map_err(|_| RecordError::NotUtf8 { field })
     }
 
     /// Passes over tagged fields: this crate knows none.
     #[inline]
-    pub(super) fn tagged_fields(&mut self) -> Result<(), RecordError> {
+    pub(crate) fn tagged_fields(&mut self) -> Result<(), RecordError> {
         for _ in 0..self.varint("tagged fields")? {
             self.varint("tag")?;
             let length = self.varint("size of a tagged field")?;
@@ -115,7 +124,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    pub(super) fn bytes(
+    pub(crate) fn bytes(
         &mut self,
         field: &'static str,
         length: usize,

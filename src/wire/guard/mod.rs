@@ -21,7 +21,7 @@ mod schema;
 mod tests;
 mod walk;
 
-use self::messages::{FETCH_RESPONSE, REQUESTS};
+use self::messages::{ADD_RAFT_VOTER, FETCH_RESPONSE, REQUESTS};
 use self::schema::Message;
 use self::walk::{Header, check};
 use super::WireError;
@@ -44,6 +44,11 @@ pub(super) fn check_request(bytes: &[u8], api_key: i16, version: i16) -> Result<
 pub(super) fn check_fetch_response(bytes: &[u8], version: i16) -> Result<(), WireError> {
     check_version(&FETCH_RESPONSE, version)?;
     check(bytes, Header::Response, &FETCH_RESPONSE, version)
+}
+
+pub(super) fn check_add_raft_voter(bytes: &[u8], version: i16) -> Result<(), WireError> {
+    check_version(&ADD_RAFT_VOTER, version)?;
+    check(bytes, Header::Request, &ADD_RAFT_VOTER, version)
 }
 
 fn request(api_key: i16) -> Option<&'static Message> {

@@ -11,14 +11,14 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use bytes::Bytes;
 use kafka_protocol::messages::{
-    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiVersionsRequest,
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddRaftVoterRequest, ApiVersionsRequest,
     ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, CreatePartitionsRequest,
     CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeGroupsRequest,
-    DescribeProducersRequest, EndTxnRequest, FetchRequest, FindCoordinatorRequest,
-    HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest,
-    ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
-    OffsetFetchRequest, ProduceRequest, SyncGroupRequest, TxnOffsetCommitRequest,
-    WriteTxnMarkersRequest,
+    DescribeProducersRequest, DescribeQuorumRequest, EndTxnRequest, FetchRequest,
+    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
+    LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    OffsetFetchRequest, ProduceRequest, RemoveRaftVoterRequest, SyncGroupRequest,
+    TxnOffsetCommitRequest, UpdateRaftVoterRequest, WriteTxnMarkersRequest,
 };
 use kafka_protocol::protocol::{Request, VersionRange};
 
@@ -216,10 +216,14 @@ const APIS: &[Api] = &[
     api::<WriteTxnMarkersRequest>(),
     api::<TxnOffsetCommitRequest>(),
     api::<CreatePartitionsRequest>(),
+    api::<DescribeQuorumRequest>(),
     api::<DescribeClusterRequest>(),
     api::<DescribeProducersRequest>(),
     api::<ConsumerGroupHeartbeatRequest>(),
     api::<ConsumerGroupDescribeRequest>(),
+    api::<AddRaftVoterRequest>(),
+    api::<RemoveRaftVoterRequest>(),
+    api::<UpdateRaftVoterRequest>(),
 ];
 
 #[test]

@@ -40,7 +40,7 @@ fn a_leader_with_other_listeners_writes_its_own_entry() {
     assert_eq!(quorum.log.voters().get(1).unwrap().supported_versions, newer);
 }
 
-/// A change of an earlier leader, never committed: NuRaft PR 67, raft-rs issue 221.
+// A change of an earlier leader, never committed: NuRaft PR 67, raft-rs issue 221.
 #[test]
 fn a_new_leader_inherits_an_uncommitted_change() {
     let log = log(&[(2, voters([1, 2, 3])), (21, voters([1, 2, 3, 4]))]);

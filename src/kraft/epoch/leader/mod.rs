@@ -4,6 +4,7 @@ mod describe;
 mod error;
 mod high_watermark;
 mod observers;
+mod progress;
 mod quorum_timers;
 mod replica;
 mod replicas;
@@ -16,19 +17,17 @@ pub use describe::{DescribeVersion, NodeDescription, QuorumDescription, ReplicaD
 pub use error::LeaderError;
 pub use high_watermark::majority_end_offset;
 pub use observers::{OBSERVER_SESSION_MS, OBSERVERS_MAX};
+pub use progress::CAUGHT_UP_WITHIN_MS;
 pub use replica::ReplicaState;
 pub use successors::end_quorum_backoff_ms;
 pub use upgrade::Upgrade;
 
 use high_watermark::HighWatermark;
 use quorum_timers::{BeginQuorum, CheckQuorum};
-use replicas::{Replicas, Voter};
+use replicas::Replicas;
 
 use crate::kraft::voters::{KRaftVersion, ReplicaKey, VoterNode, VoterSet};
 use crate::time::Monotonic;
-
-/// How recently a replica must have fetched to be added, in milliseconds: an hour.
-pub const CAUGHT_UP_WITHIN_MS: i64 = 3_600_000;
 
 /// What is known when a replica is elected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +93,21 @@ pub struct Election {
 /// assert_eq!(leader.fetched(voter(2).key, 11, now)?, Some(11));
 /// # Ok::<(), LeaderError>(())
 /// ```
+///
+/// # What holds
+///
+/// After each call, whatever replicas do:
+///
+/// - KL-1: the high watermark never goes back; it lies above the start of the epoch and not above the
+///   end of the log.
+/// - KL-2: it is the highest that the middle one of the voters' end offsets, sorted from the highest
+///   down, has been above the start of the epoch ([`majority_end_offset`]). The leader's own end offset
+///   is what it has flushed, and counts only if the leader is a voter.
+/// - KL-3: when a fetch moves it, a majority has all below it.
+/// - KL-4: the voters are those of the last voter set in the log; no key is a voter and an observer.
+/// - KL-5: the voters that were heard of in the running interval of check-quorum are voters, the leader
+///   is not among them, and they are no majority with it.
+/// - KL-6: the preferred successors are the voters without the leader, those farther on first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leader {
     local: VoterNode,
@@ -184,173 +198,15 @@ impl Leader {
         self.replicas.get(key)
     }
 
+    /// Where the leader's own log ends.
+    pub fn end_offset(&self) -> Option<i64> {
+        self.replicas.get(&self.local.key)?.end_offset
+    }
+
     /// The end of the committed part of the log, exclusive; `None` until a record of the leader's own
     /// epoch is committed, with which all before it are. It never goes back.
     pub const fn high_watermark(&self) -> Option<i64> {
         self.high_watermark.offset()
-    }
-
-    /// The leader's own log ends at `end_offset` after an append, which may have changed the voters:
-    /// `voters` are the last ones in it. Returns the high watermark if it moved.
-    ///
-    /// `voters` is compared with what is known: cheaply, if it is a clone of it. O(1) if the voters stay the same, O(voters²) otherwise.
-    ///
-    /// # Errors
-    /// - [`LeaderError::EndOffsetWentBack`]: a leader's log does not get shorter.
-    pub fn appended(
-        &mut self,
-        end_offset: i64,
-        voters: &VoterSet,
-    ) -> Result<Option<i64>, LeaderError> {
-        let known = self.end_offset();
-        if let Some(from) = known.filter(|&from| end_offset < from) {
-            return Err(LeaderError::EndOffsetWentBack { from, to: end_offset });
-        }
-        if end_offset < 0 {
-            return Err(LeaderError::NegativeOffset { offset: end_offset });
-        }
-        if known.is_none() {
-            self.flushed = None;
-        }
-        self.replicas.known_or_new(self.local.key).end_offset = Some(end_offset);
-        if self.replicas.set_voters(voters) {
-            return Ok(self.advance_high_watermark());
-        }
-        Ok(None)
-    }
-
-    /// The leader's own log is on disk up to `end_offset`, exclusive, and counts so far for commits.
-    /// Returns the high watermark if it moved. O(voters).
-    ///
-    /// Deviation: Kafka counts what is appended, before it is flushed, so that what a single voter
-    /// has told as committed may be lost.
-    ///
-    /// # Errors
-    /// - [`LeaderError::EndOffsetWentBack`]: less than was flushed.
-    /// - [`LeaderError::BeyondEnd`]: more than was appended.
-    pub fn flushed(&mut self, end_offset: i64) -> Result<Option<i64>, LeaderError> {
-        if let Some(from) = self.flushed.filter(|&from| end_offset < from) {
-            return Err(LeaderError::EndOffsetWentBack { from, to: end_offset });
-        }
-        if let Some(end) = self.end_offset().filter(|&end| end_offset > end) {
-            return Err(LeaderError::BeyondEnd { offset: end_offset, end });
-        }
-        self.flushed = Some(end_offset);
-        Ok(self.advance_high_watermark())
-    }
-
-    /// A replica fetched from `offset`, validly: neither did its log diverge nor was it sent to a
-    /// snapshot. Returns the high watermark if it moved.
-    ///
-    /// A negative id is no replica and leaves no trace. An offset below that of an earlier fetch is
-    /// taken: the replica has lost its disk. O(voters), or O(log observers); no allocation but for an
-    /// observer that is new.
-    ///
-    /// # Errors
-    /// - [`LeaderError::IsLeader`]: the leader does not fetch from itself.
-    /// - [`LeaderError::NegativeOffset`].
-    pub fn fetched(
-        &mut self,
-        replica: ReplicaKey,
-        offset: i64,
-        now: Monotonic,
-    ) -> Result<Option<i64>, LeaderError> {
-        if replica.id < 0 {
-            return Ok(None);
-        }
-        if replica.id == self.id() {
-            return Err(LeaderError::IsLeader { id: replica.id });
-        }
-        if offset < 0 {
-            return Err(LeaderError::NegativeOffset { offset });
-        }
-        let leader_end = self.replicas.known_or_new(self.local.key).end_offset;
-        let Some(voter) = self.replicas.voter_of(&replica) else {
-            self.replicas.observers.fetching(replica, now).fetched(offset, leader_end, now);
-            self.restart_check_quorum(now);
-            return Ok(None);
-        };
-        voter.state.fetched(offset, leader_end, now);
-        voter.has_fetched = true;
-        self.restart_check_quorum(now);
-        // Who is not past the high watermark does not move it.
-        if self.high_watermark().is_some_and(|mark| offset <= mark) {
-            return Ok(None);
-        }
-        Ok(self.advance_high_watermark())
-    }
-
-    /// A replica was heard of otherwise than by a fetch of records: it fetched a snapshot, or updated
-    /// its entry among the voters. If it is a voter that counts for check-quorum. O(voters).
-    ///
-    /// # Errors
-    /// - [`LeaderError::IsLeader`].
-    pub fn heard_from(&mut self, replica: ReplicaKey, now: Monotonic) -> Result<(), LeaderError> {
-        if replica.id == self.id() {
-            return Err(LeaderError::IsLeader { id: replica.id });
-        }
-        if let Some(voter) = self.replicas.voter_mut(replica.id) {
-            voter.has_fetched |= voter.state.key.matches(&replica);
-        }
-        self.restart_check_quorum(now);
-        Ok(())
-    }
-
-    /// The voter with this id answered `BeginQuorumEpoch`.
-    ///
-    /// Deviation: an id that is not a voter, as one that was removed meanwhile, is ignored; it ends
-    /// Kafka's process.
-    pub fn acknowledged(&mut self, voter_id: i32) {
-        if let Some(voter) = self.replicas.voter_mut(voter_id) {
-            voter.state.has_acknowledged = true;
-        }
-    }
-
-    /// Whether a replica may be added to the voters: it is an observer, was once known to have all
-    /// that the leader had, and fetched within [`CAUGHT_UP_WITHIN_MS`].
-    ///
-    /// Deviation: Kafka takes times up to 0 of its clock for "never".
-    pub fn is_caught_up(&self, replica: &ReplicaKey, now: Monotonic) -> bool {
-        let Some(state) = self.replicas.observers.get(replica) else { return false };
-        state.last_caught_up.is_some() && !state.is_silent_for(CAUGHT_UP_WITHIN_MS, now)
-    }
-
-    /// The ids of the voters that were heard of in the running interval of check-quorum.
-    pub fn fetched_voters(&self) -> impl Iterator<Item = i32> {
-        let fetched = self.replicas.voters.iter().filter(|voter| voter.has_fetched);
-        fetched.map(|voter| voter.state.key.id)
-    }
-
-    /// Milliseconds until the leader must resign, because no majority fetched for one and a half fetch
-    /// time-outs; 0: it must. [`i64::MAX`] if it is the only voter.
-    ///
-    /// Deviation: in Kafka a leader with one voter never has to, even if that is another replica.
-    pub fn check_quorum_remaining_ms(&mut self, now: Monotonic) -> i64 {
-        if self.is_only_voter() { i64::MAX } else { self.check_quorum.remaining(now) }
-    }
-
-    /// Milliseconds until `BeginQuorumEpoch` is due; 0: it is.
-    pub fn begin_quorum_remaining_ms(&mut self, now: Monotonic) -> i64 {
-        self.begin_quorum.remaining(now)
-    }
-
-    /// The voters to which `BeginQuorumEpoch` is sent when it is due: those that did not fetch for half
-    /// a fetch time-out, and so may not know who leads (KAFKA-16926).
-    pub fn begin_quorum_targets(&self, now: Monotonic) -> impl Iterator<Item = &ReplicaState> {
-        let period = self.begin_quorum.period_ms();
-        self.voter_states()
-            .filter(move |state| state.key.id != self.id() && state.is_silent_for(period, now))
-    }
-
-    /// `BeginQuorumEpoch` was sent, and is due again after half a fetch time-out.
-    pub fn restart_begin_quorum(&mut self, now: Monotonic) {
-        self.begin_quorum.restart(now);
-    }
-
-    /// When one of the two is due next; `None` if the leader is the only voter.
-    pub fn next_deadline(&self) -> Option<Monotonic> {
-        let due = self.check_quorum.deadline().min(self.begin_quorum.deadline());
-        (!self.is_only_voter()).then_some(due)
     }
 
     /// The leader is to resign: it is asked to, or it does not vote any more.
@@ -361,38 +217,5 @@ impl Leader {
     /// Whether it is to resign.
     pub const fn is_resignation_requested(&self) -> bool {
         self.is_resign_requested
-    }
-
-    /// Where the leader's own log ends.
-    pub fn end_offset(&self) -> Option<i64> {
-        self.replicas.get(&self.local.key)?.end_offset
-    }
-
-    fn is_only_voter(&self) -> bool {
-        matches!(self.replicas.voters.as_slice(), [Voter { state, .. }] if state.key.id == self.id())
-    }
-
-    /// Begins the interval anew if enough voters were heard of; the leader, if it votes, is one.
-    fn restart_check_quorum(&mut self, now: Monotonic) {
-        let voters = &mut self.replicas.voters;
-        let heard_of = voters.iter().filter(|voter| voter.has_fetched).count();
-        let leader = self.local.key.id;
-        let itself = usize::from(voters.iter().any(|voter| voter.state.key.id == leader));
-        if heard_of + itself > voters.len() / 2 {
-            for voter in voters {
-                voter.has_fetched = false;
-            }
-            self.check_quorum.restart(now);
-        }
-    }
-
-    fn advance_high_watermark(&mut self) -> Option<i64> {
-        let (leader, flushed) = (self.local.key, self.flushed);
-        let ends = self.replicas.voters.iter().map(|voter| {
-            let is_leader = voter.state.key.matches(&leader);
-            let end = voter.state.end_offset;
-            (if is_leader { end.min(flushed) } else { end }).unwrap_or(-1)
-        });
-        self.high_watermark.advance(ends)
     }
 }

@@ -4,11 +4,13 @@
 mod cluster;
 mod data;
 mod groups;
+mod quorum;
 mod transactions;
 
 use super::schema::Message;
 
 pub(super) use self::data::FETCH_RESPONSE;
+pub(super) use self::quorum::ADD_RAFT_VOTER;
 
 /// All requests, by API key.
 pub(super) const REQUESTS: &[Message] = &[
@@ -35,8 +37,12 @@ pub(super) const REQUESTS: &[Message] = &[
     transactions::WRITE_TXN_MARKERS,
     transactions::TXN_OFFSET_COMMIT,
     cluster::CREATE_PARTITIONS,
+    quorum::DESCRIBE_QUORUM,
     cluster::DESCRIBE_CLUSTER,
     transactions::DESCRIBE_PRODUCERS,
     groups::CONSUMER_GROUP_HEARTBEAT,
     groups::CONSUMER_GROUP_DESCRIBE,
+    quorum::ADD_RAFT_VOTER_0,
+    quorum::REMOVE_RAFT_VOTER,
+    quorum::UPDATE_RAFT_VOTER,
 ];
