@@ -127,7 +127,7 @@ fn the_standard_library_is_named_only_behind_its_feature() {
     for (path, text) in source() {
         // `wire` as a whole is behind a feature that brings `std`.
         if !path.starts_with("wire") {
-            assert_eq!(ungated_std(&text), [], "lines of src/{}", path.display());
+            assert_eq!(ungated_std(&text), Vec::<usize>::new(), "lines of src/{}", path.display());
         }
     }
 }
@@ -135,7 +135,12 @@ fn the_standard_library_is_named_only_behind_its_feature() {
 #[test]
 fn no_machine_knows_another_or_the_wire() {
     for (path, text) in source() {
-        assert_eq!(wrong_arrows(&path, &text), [], "lines of src/{}", path.display());
+        assert_eq!(
+            wrong_arrows(&path, &text),
+            Vec::<usize>::new(),
+            "lines of src/{}",
+            path.display()
+        );
     }
 }
 
@@ -148,12 +153,15 @@ fn the_search_for_the_standard_library_finds_it() {
         ungated_std("#[cfg(feature = \"std\")]\nfn f() {}\nfn g() -> ::std::string::String;\n"),
         [3]
     );
-    assert_eq!(ungated_std("#[cfg(feature = \"std\")]\n#[derive(Debug)]\nuse std::fs;\n"), []);
+    assert_eq!(
+        ungated_std("#[cfg(feature = \"std\")]\n#[derive(Debug)]\nuse std::fs;\n"),
+        Vec::<usize>::new()
+    );
     assert_eq!(
         ungated_std(
             "// std::fs\nuse alloc::vec;\nuse nostd::x;\n#[cfg(test)]\nmod tests {\nuse std::fs;"
         ),
-        []
+        Vec::<usize>::new()
     );
 }
 
@@ -164,8 +172,11 @@ fn the_search_for_wrong_arrows_finds_them() {
     assert_eq!(found("fetch/cache.rs", "use crate::wire::X;\n"), [1]);
     assert_eq!(found("metadata/image.rs", "use crate::fetch::X;\n"), [1]);
     assert_eq!(found("topic.rs", "fn f() -> crate::group::X;\n"), [1]);
-    assert_eq!(found("group/hash.rs", "use crate::group_record::X;\nuse crate::group::Y;\n"), []);
-    assert_eq!(found("wire/fetch.rs", "use crate::fetch::X;\n"), []);
+    assert_eq!(
+        found("group/hash.rs", "use crate::group_record::X;\nuse crate::group::Y;\n"),
+        Vec::<usize>::new()
+    );
+    assert_eq!(found("wire/fetch.rs", "use crate::fetch::X;\n"), Vec::<usize>::new());
 }
 
 /// Compiles only for types that may be sent to and shared with other threads.
