@@ -185,12 +185,28 @@ impl Backoff {
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) -> bool {
+        self.arm_if(|| true, group_id, epoch, random, now)
+    }
+
+    /// As [`arm_if_not_active`](Self::arm_if_not_active), if it is allowed; that is asked only when no
+    /// window is in effect.
+    pub(super) fn arm_if(
+        &mut self,
+        is_allowed: impl FnOnce() -> bool,
+        group_id: &str,
+        epoch: i32,
+        random: &mut (impl Random + ?Sized),
+        now: Monotonic,
+    ) -> bool {
         if let Some(window) = self.windows.get_mut(group_id) {
-            if window.is_active(epoch, now) {
+            if window.is_active(epoch, now) || !is_allowed() {
                 return false;
             }
             *window = Window::next(Some(window), epoch, &self.config, random, now);
         } else {
+            if !is_allowed() {
+                return false;
+            }
             let first = Window::next(None, epoch, &self.config, random, now);
             self.windows.insert(group_id.into(), first);
         }

@@ -14,8 +14,10 @@ use crate::error_code::ErrorCode;
 pub enum Description {
     /// The field is null.
     Missing,
-    /// A node has no known type, or a global store is not a source and a processor.
-    Malformed,
+    /// A node has this type, which is none.
+    UnknownNodeType(i8),
+    /// A global store is not a source and a processor.
+    MalformedGlobalStore,
     /// It can be handed to the plugin.
     WellFormed,
 }
@@ -31,12 +33,14 @@ impl Description {
         nodes: impl IntoIterator<Item = i8>,
         global_stores: impl IntoIterator<Item = (i8, i8)>,
     ) -> Self {
-        let is_known = |kind: i8| matches!(kind, Self::SOURCE | Self::PROCESSOR | Self::SINK);
+        let is_unknown = |kind: &i8| !matches!(*kind, Self::SOURCE | Self::PROCESSOR | Self::SINK);
         let is_store = |kinds: (i8, i8)| kinds == (Self::SOURCE, Self::PROCESSOR);
-        if nodes.into_iter().all(is_known) && global_stores.into_iter().all(is_store) {
+        if let Some(kind) = nodes.into_iter().find(is_unknown) {
+            Self::UnknownNodeType(kind)
+        } else if global_stores.into_iter().all(is_store) {
             Self::WellFormed
         } else {
-            Self::Malformed
+            Self::MalformedGlobalStore
         }
     }
 }
@@ -61,7 +65,7 @@ impl PushRequest<'_> {
     /// that it may set.
     ///
     /// # Errors
-    /// [`PushError::MemberIdEmpty`] to [`PushError::Malformed`].
+    /// [`PushError::MemberIdEmpty`] to [`PushError::MalformedGlobalStore`].
     pub fn validate(
         &self,
         group: Option<&StreamsGroup>,
@@ -72,17 +76,20 @@ impl PushRequest<'_> {
             return Err(PushError::GroupNotFound(self.group_id.into()));
         };
         if !has_member(self.member_id) {
-            return Err(PushError::UnknownMember(self.member_id.into()));
+            let (group_id, member_id) = (self.group_id.into(), self.member_id.into());
+            return Err(PushError::UnknownMember { group_id, member_id });
         }
         let pushed = self.topology_epoch;
         let epoch = match group.current {
             Some(epoch) if epoch.get() == pushed => epoch,
             current => return Err(PushError::WrongEpoch { pushed, current }),
         };
-        if self.description == Description::Malformed {
-            return Err(PushError::Malformed);
+        match self.description {
+            Description::Missing => Err(PushError::NoDescription),
+            Description::UnknownNodeType(kind) => Err(PushError::UnknownNodeType(kind)),
+            Description::MalformedGlobalStore => Err(PushError::MalformedGlobalStore),
+            Description::WellFormed => Ok(epoch),
         }
-        Ok(epoch)
     }
 
     /// Checks the fields of the request alone.
@@ -104,12 +111,12 @@ fn is_blank(text: &str) -> bool {
     text.chars().all(|char| char <= ' ')
 }
 
-/// Why a push failed; the text is the message of the response.
+/// Why a push failed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum PushError {
     /// No plugin is configured.
-    #[error("No topology description plugin is configured on this broker.")]
+    #[error("The broker has no streams group topology description plugin configured.")]
     NoPlugin,
     /// The member id is blank.
     #[error("MemberId can't be empty.")]
@@ -124,22 +131,30 @@ pub enum PushError {
     #[error("Group {0} not found.")]
     GroupNotFound(Box<str>),
     /// The group has no such member.
-    #[error("Member {0} is not a member of the group.")]
-    UnknownMember(Box<str>),
+    #[error("Member {member_id} is not a member of group {group_id}.")]
+    UnknownMember {
+        /// The group.
+        group_id: Box<str>,
+        /// Who is none of its members.
+        member_id: Box<str>,
+    },
     /// The topology that is described is not the group's.
     ///
     /// Deviation: that is so of every negative epoch. Kafka takes -1 for a group that has no topology, and
     /// then records that the plugin holds nothing, though it does.
-    #[error("The topology epoch {pushed} is not that of the group, {}.", current.map_or(-1, TopologyEpoch::get))]
+    #[error("Topology epoch {pushed} does not match the group's current topology epoch {}.", current.map_or(-1, TopologyEpoch::get))]
     WrongEpoch {
         /// The epoch of the request.
         pushed: i32,
         /// The epoch of the group's topology.
         current: Option<TopologyEpoch>,
     },
-    /// The description is malformed.
-    #[error("The topology description has a node of unknown type or a malformed global store.")]
-    Malformed,
+    /// A node of the description has a type that is none.
+    #[error("Unknown topology node type: {0}")]
+    UnknownNodeType(i8),
+    /// A global store of the description is not a source and a processor.
+    #[error("A global store is not a source and a processor.")]
+    MalformedGlobalStore,
     /// The plugin did not take it. With what it says.
     #[error("{}", .0.as_deref().unwrap_or_default())]
     Failed(Option<Box<str>>),
@@ -163,18 +178,21 @@ impl PushError {
             | Self::GroupIdEmpty
             | Self::NoDescription
             | Self::WrongEpoch { .. }
-            | Self::Malformed => ErrorCode::InvalidRequest,
+            | Self::UnknownNodeType(_)
+            | Self::MalformedGlobalStore => ErrorCode::InvalidRequest,
             Self::GroupNotFound(_) => ErrorCode::GroupIdNotFound,
-            Self::UnknownMember(_) => ErrorCode::UnknownMemberId,
+            Self::UnknownMember { .. } => ErrorCode::UnknownMemberId,
             Self::Failed(_) | Self::Busy => ErrorCode::StreamsTopologyDescriptionUpdateFailed,
             Self::Write(code) => *code,
         }
     }
 
-    /// What the plugin says; `None` if it says nothing. Of the other errors, their text.
+    /// The message for the client: of a plugin that did not take it, what it says, if anything; none of a
+    /// write that failed; of the other errors, their text, which is Kafka's where Kafka has the error.
     pub fn message(&self) -> Option<String> {
         match self {
             Self::Failed(message) => message.as_deref().map(Into::into),
+            Self::Write(_) => None,
             other => Some(other.to_string()),
         }
     }

@@ -292,20 +292,31 @@ fn what_a_broker_without_plugin_is_asked_has_no_effect() {
 #[test]
 fn descriptions_are_checked_before_they_are_taken() {
     assert_eq!(Description::of([1, 2, 3], [(1, 2)]), Description::WellFormed);
-    assert_eq!(Description::of([1, 4], []), Description::Malformed);
-    assert_eq!(Description::of([0], []), Description::Malformed);
-    assert_eq!(Description::of([], [(2, 1)]), Description::Malformed);
+    assert_eq!(Description::of([1, 4], []), Description::UnknownNodeType(4));
+    assert_eq!(Description::of([0], [(2, 1)]), Description::UnknownNodeType(0));
+    assert_eq!(Description::of([], [(2, 1)]), Description::MalformedGlobalStore);
     let mut manager = manager(Fencing::Tokens, None);
     let mut group = One::new(-1, Life::Live);
-    for (request, expected) in [
-        (PushRequest { member_id: " \t\u{1}", ..PUSH }, PushError::MemberIdEmpty),
-        (PushRequest { group_id: "", ..PUSH }, PushError::GroupIdEmpty),
-        (PushRequest { description: Description::Missing, ..PUSH }, PushError::NoDescription),
-        (PushRequest { description: Description::Malformed, ..PUSH }, PushError::Malformed),
+    let node = Description::UnknownNodeType(9);
+    for (request, code, message) in [
+        (PushRequest { member_id: " \t\u{1}", ..PUSH }, 42, "MemberId can't be empty."),
+        (PushRequest { group_id: "", ..PUSH }, 42, "GroupId can't be empty."),
+        (
+            PushRequest { description: Description::Missing, ..PUSH },
+            42,
+            "TopologyDescription can't be null.",
+        ),
+        (PushRequest { group_id: "h", ..PUSH }, 69, "Group h not found."),
+        (
+            PushRequest { topology_epoch: 4, description: node, ..PUSH },
+            42,
+            "Topology epoch 4 does not match the group's current topology epoch 3.",
+        ),
+        (PushRequest { description: node, ..PUSH }, 42, "Unknown topology node type: 9"),
     ] {
         manager.push(&request, &group, &mut Least, at(0));
         let error = drain(&mut manager, &mut group, at(0)).pushes.remove(0).1.unwrap_err();
-        assert_eq!((error.code(), error), (ErrorCode::InvalidRequest, expected));
+        assert_eq!((error.code().code(), error.message().as_deref()), (code, Some(message)));
     }
     manager.push(&PushRequest { member_id: "\u{a0}", ..PUSH }, &group, &mut Least, at(0));
     assert_eq!(drain(&mut manager, &mut group, at(0)).sets.len(), 1, "Java does not trim that");

@@ -137,12 +137,9 @@ impl TopologyManager {
             return false;
         };
         let group_id = heartbeat.group_id;
-        if self.pushes.is_active(group_id, epoch.get(), now) {
-            return false;
-        }
         // The group may have gone since, and nothing is kept of groups that are not there.
-        groups.latest(group_id).is_some()
-            && self.pushes.arm_if_not_active(group_id, epoch.get(), random, now)
+        let is_there = || groups.latest(group_id).is_some();
+        self.pushes.arm_if(is_there, group_id, epoch.get(), random, now)
     }
 
     /// What to do for a described group. O(1).
