@@ -24,9 +24,10 @@ pub enum ReloadFrom {
     /// The one before the newest, if there is one: what is read of the log fills the windows of the
     /// producers that wrote since.
     OneBefore,
-    /// The newest of at most this offset, if there is one. With the high watermark no transaction
-    /// is taken as replicated whose marker is not; with the offset of the fifth last batch of each
-    /// producer that may have batches in flight, all of their retries are known.
+    /// The newest of at most this offset; without one the oldest, from which more is read than from
+    /// any other. With the high watermark no transaction is taken as replicated whose marker is not;
+    /// with the offset of the fifth last batch of each producer that may have batches in flight, all
+    /// of their retries are known.
     AtMost(i64),
     /// None: the log is read from its start. All windows are full then, as far as the log reaches; a
     /// producer whose batches are all below the log's start is not known any more.
@@ -193,7 +194,9 @@ impl ProducerStates {
         let wanted = match from {
             ReloadFrom::Newest => None,
             ReloadFrom::OneBefore => self.snapshots.iter().nth_back(1),
-            ReloadFrom::AtMost(offset) => self.snapshots.latest_until(offset),
+            ReloadFrom::AtMost(offset) => {
+                self.snapshots.latest_until(offset).or_else(|| self.snapshots.oldest())
+            }
             ReloadFrom::LogStart => return None,
         };
         wanted.or(latest)

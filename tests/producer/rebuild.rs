@@ -127,6 +127,14 @@ fn a_log_that_never_saw_a_producer_keeps_the_snapshot_of_its_end() {
 }
 
 #[test]
+fn without_a_snapshot_as_old_as_asked_for_the_oldest_is_loaded() {
+    let states = listed(&[10, 20, 30]);
+    for (at_most, loaded) in [(9, 10), (10, 10), (25, 20), (40, 30)] {
+        assert_eq!(states.snapshot_to_load(ReloadFrom::AtMost(at_most)), Some(loaded), "{at_most}");
+    }
+}
+
+#[test]
 fn a_snapshot_that_is_neither_loaded_nor_dropped_is_passed_over() {
     let mut states = listed(&[10]);
     let mut rebuild = states.rebuild([0, 10], 0, 15, MissingSnapshots::Scan, ReloadFrom::Newest);
