@@ -1,13 +1,13 @@
 //! What the control records say up to an offset, committed or not.
 
 mod epoch_start;
-
-use thiserror::Error;
+mod error;
 
 pub use epoch_start::EpochStartError;
+pub use error::{ControlLogError, NotReadError};
 
 #[cfg(feature = "std")]
-use super::records::{Batch, InvalidControlRecord};
+use super::records::Batch;
 use super::records::{ControlRecord, SnapshotHeader};
 use super::voters::{HistoryError, KRaftVersion, LogHistory, VoterHistory, VoterSet};
 use crate::kraft::OffsetAndEpoch;
@@ -287,35 +287,4 @@ impl ControlLog {
         }
         Err(NotReadError { offset, next_offset: self.next_offset })
     }
-}
-
-/// Why a part of a log cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ControlLogError {
-    /// A batch does not follow what is read, or has no records.
-    #[error("a batch at {base_offset}, where one at {expected} is to be read")]
-    Position {
-        /// Where the log is to be read from.
-        expected: i64,
-        /// Where the batch starts.
-        base_offset: i64,
-    },
-    /// A snapshot has two records of voters, or two of the level.
-    #[error(transparent)]
-    History(#[from] HistoryError),
-    /// A record makes no sense.
-    #[cfg(feature = "std")]
-    #[error(transparent)]
-    Record(#[from] InvalidControlRecord),
-}
-
-/// The log is not read up to an offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("offset {offset} is asked for, and the log is read up to {next_offset}")]
-pub struct NotReadError {
-    /// The offset.
-    pub offset: i64,
-    /// The first offset that is not read.
-    pub next_offset: i64,
 }
