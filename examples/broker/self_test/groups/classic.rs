@@ -11,6 +11,8 @@ pub(super) async fn check(checks: &mut Checks, subject: &Subject) -> Result<(), 
     let told = first.client.call(9, &first.request()).await?;
     let ok = told.error_code == 79 && told.member_id.starts_with("self-test-");
     checks.that(ok, "a member is told its id first: 79");
+    // It uses the id, for the others would wait for it.
+    first.id = told.member_id;
     let joined = first.join().await?;
     let ok = joined.generation_id == 1 && joined.leader == first.id && joined.members.len() == 1;
     checks.that(ok, "the first member leads");
