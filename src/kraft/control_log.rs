@@ -82,7 +82,9 @@ impl ControlLog {
     ) -> NextRead {
         match latest_snapshot {
             // Before anything is read even the bootstrap checkpoint is due, whose end is 0.
-            Some(id) if self.next_offset == NOTHING_READ || self.next_offset < log_start_offset => {
+            Some(id)
+                if self.next_offset == NOTHING_READ || self.is_behind(log_start_offset, id) =>
+            {
                 return NextRead::Snapshot(id);
             }
             _ => self.next_offset = self.log_position(),
@@ -127,7 +129,8 @@ impl ControlLog {
     ) -> Result<(), ControlLogError> {
         let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
         let next_offset = self.advance(base_offset, base_offset.checked_add(count))?;
-        for (offset, record) in (base_offset..).zip(records) {
+        // The offset comes second: none is asked for behind the last record's.
+        for (record, offset) in records.iter().zip(base_offset..) {
             self.apply(offset, record)?;
         }
         self.next_offset = next_offset;
@@ -257,6 +260,11 @@ impl ControlLog {
     /// The levels of `kraft.version` with their offsets, ascending.
     pub fn kraft_versions(&self) -> impl ExactSizeIterator<Item = (i64, KRaftVersion)> {
         self.versions.iter().map(|(offset, version)| (offset, *version))
+    }
+
+    /// Whether records are missing that are in the snapshot and in the log no more.
+    const fn is_behind(&self, log_start_offset: i64, snapshot: OffsetAndEpoch) -> bool {
+        self.next_offset < log_start_offset && self.next_offset < snapshot.offset
     }
 
     /// Where the log is to be read from.

@@ -186,14 +186,18 @@ impl LogIndex {
         }
     }
 
+    /// Whether a snapshot is ahead of the whole log.
+    pub(super) fn is_behind(&self, snapshot: OffsetAndEpoch) -> bool {
+        let newest = self.epochs.last().map_or(0, |(epoch, _)| *epoch);
+        OffsetAndEpoch::new(self.end_offset, newest) < snapshot
+    }
+
     /// The latest snapshot, if it is ahead of the whole log, takes its place: the log is empty and starts at its end.
     /// Gives whether it did.
     pub fn truncate_to_latest_snapshot(&mut self) -> bool {
-        let Some(latest) = self.latest_snapshot() else { return false };
-        let newest = self.epochs.last().map_or(0, |(epoch, _)| *epoch);
-        if OffsetAndEpoch::new(self.end_offset, newest) >= latest {
+        let Some(latest) = self.latest_snapshot().filter(|latest| self.is_behind(*latest)) else {
             return false;
-        }
+        };
         *self = Self::after_snapshot(latest);
         true
     }

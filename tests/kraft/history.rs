@@ -254,3 +254,24 @@ fn a_history_shares_its_sets_with_whom_it_gives_them_to() {
     log.on_control_batch(0, &[ControlRecord::Voters(one.clone())]).unwrap();
     assert_eq!(log.voters().iter().as_slice().as_ptr(), one.iter().as_slice().as_ptr());
 }
+
+#[test]
+fn a_log_is_read_up_to_the_largest_offset() {
+    let mut log = ControlLog::new(VoterSet::empty());
+    log.on_data(0, i64::MAX - 3).expect("it is the next one");
+    let records = [ControlRecord::KRaftVersion(KRaftVersion::V1), ControlRecord::SnapshotFooter];
+    assert!(log.on_control_batch(i64::MAX - 2, &records).is_ok());
+    assert_eq!(log.next_offset(), i64::MAX);
+    assert!(log.on_control_batch(i64::MAX, &records).is_err());
+}
+
+#[test]
+fn a_snapshot_before_the_start_of_the_log_is_read_once() {
+    let mut log = ControlLog::new(VoterSet::empty());
+    let snapshot = OffsetAndEpoch::new(5, 1);
+    assert_eq!(log.next_read(Some(snapshot), 10, 20), NextRead::Snapshot(snapshot));
+    log.load_snapshot(5, []).expect("it is sound");
+    // The records in between are nowhere: what the host reads at 10 is refused.
+    assert_eq!(log.next_read(Some(snapshot), 10, 20), NextRead::Log { from: 5 });
+    assert!(log.on_data(10, 19).is_err());
+}

@@ -12,6 +12,7 @@
 mod appends;
 mod elections;
 mod host;
+mod late;
 mod messages;
 mod replication;
 mod snapshots;

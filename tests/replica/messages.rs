@@ -1,10 +1,11 @@
 //! Messages that contradict what is known: Kafka's process ends on each of them.
 
-use crate::host::{Host, Least, endpoints, header, key, node};
+use crate::host::{Host, Least, config, endpoints, header, key, node, storage};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Answer, BeginQuorumEpochRequest, EndQuorumEpochRequest, EpochStateKind, FetchSnapshotRequest,
-    FetchedRecords, OffsetAndEpoch, PartitionAnswer, Reply, Response, VoteRequest,
+    Answer, BeginQuorumEpochRequest, ElectionState, EndQuorumEpochRequest, EpochStateKind,
+    FetchSnapshotRequest, FetchedRecords, OffsetAndEpoch, PartitionAnswer, Reply, Response,
+    VoteRequest,
 };
 
 fn error_of<T>(answer: &Answer<T>) -> ErrorCode {
@@ -74,6 +75,31 @@ fn a_vote_request_of_the_receivers_own_id_is_sent_away() {
         "{replies:?}"
     );
     assert_eq!(host.replica.quorum().epoch(), 5);
+}
+
+#[test]
+fn a_replica_without_id_has_no_vote_to_give() {
+    let mut config = config();
+    config.quorum.local_id = None;
+    let election = ElectionState::with_unknown_leader(5, []);
+    let mut host = Host::start(config, storage(&[1, 2, 3], &[(9, 4)], election));
+    host.effects.clear();
+    let id = host.request_id();
+    let request = VoteRequest {
+        voter: None,
+        candidate: key(2),
+        epoch: 6,
+        log_end: OffsetAndEpoch::new(10, 4),
+        is_pre_vote: false,
+    };
+    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
+    host.carry_out();
+    assert_eq!(host.replica.fatal(), None);
+    let replies = host.replies();
+    assert!(
+        matches!(&replies[..], [Reply::Vote(answer)] if answer.partition.as_ref().is_some_and(|vote| !vote.body)),
+        "{replies:?}"
+    );
 }
 
 #[test]

@@ -117,3 +117,14 @@ fn a_leader_that_would_take_back_what_is_committed_stops_the_replica() {
     host.after(100_000);
     assert_eq!(host.effects, []);
 }
+
+#[test]
+fn a_high_watermark_below_0_is_none() {
+    let mut host = Host::follower();
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.only_sent();
+    host.respond(correlation, fetched(Vec::new(), -1, None));
+    assert_eq!(host.replica.quorum().state().high_watermark(), None);
+    assert_eq!(host.effects, []);
+}

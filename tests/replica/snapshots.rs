@@ -118,3 +118,28 @@ fn a_snapshot_that_the_leader_has_no_more_is_given_up() {
     let (_, _, request) = host.only_sent();
     assert!(matches!(request, Request::Fetch(_)), "{request:?}");
 }
+
+/// Kafka loads it, and ends on finding that it cannot take the log's place.
+#[test]
+fn a_snapshot_that_is_not_ahead_of_the_log_is_not_loaded() {
+    for snapshot in
+        [OffsetAndEpoch::new(8, 4), OffsetAndEpoch::new(10, 4), OffsetAndEpoch::new(90, 3)]
+    {
+        let mut host = Host::follower();
+        host.effects.clear();
+        host.tick();
+        let (correlation, ..) = host.only_sent();
+        let body = FetchedRecords {
+            high_watermark: Some(10),
+            log_start_offset: 8,
+            diverging: None,
+            snapshot: Some(snapshot),
+            records: Vec::new(),
+        };
+        host.respond(correlation, Response::Fetch(answer(body)));
+        assert_eq!(host.effects, []);
+        host.after(20);
+        let (_, _, request) = host.only_sent();
+        assert!(matches!(request, Request::Fetch(_)), "{request:?}");
+    }
+}

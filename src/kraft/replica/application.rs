@@ -51,10 +51,11 @@ impl Replica {
             return Ok(());
         }
         let start = self.log.start_offset();
+        // What only a snapshot has is committed, though no leader may have said so to this role.
+        let high_watermark = high_watermark.max(start);
         let next = self.application.next_offset;
-        if next.is_none_or(|next| next < high_watermark && next < start)
-            && let Some(snapshot) =
-                self.log.latest_snapshot().filter(|_| next.is_some() || high_watermark > -1)
+        if next.is_none_or(|next| next < start)
+            && let Some(snapshot) = self.log.latest_snapshot()
         {
             self.application.is_busy = true;
             self.effect(Effect::LoadSnapshot(snapshot));

@@ -23,13 +23,15 @@ impl Replica {
             }
             self.truncate(self.log.truncation_offset(diverging))?;
         } else if let Some(snapshot) = fetched.snapshot {
-            if snapshot.epoch < 0 || snapshot.offset < 0 {
+            let is_sound = snapshot.epoch >= 0 && snapshot.offset >= 0;
+            let is_news = !self.log.snapshots().contains(&snapshot);
+            if !is_sound || is_news && !self.log.is_behind(snapshot) {
                 return Ok(false);
             }
             self.open_download(snapshot);
         } else {
             self.append_fetched(fetched.records)?;
-            if let Some(high_watermark) = fetched.high_watermark {
+            if let Some(high_watermark) = fetched.high_watermark.filter(|offset| *offset >= 0) {
                 self.commit_as_follower(high_watermark)?;
             }
         }

@@ -40,6 +40,7 @@ impl Replica {
             EpochState::Unattached(_) if is_observer => Ok(self.fetch_from_bootstrap(context)),
             EpochState::Unattached(_) if self.shutdown.is_some() => Ok(i64::MAX),
             EpochState::Unattached(state) => match state.remaining_election_ms(now) {
+                0 if self.is_log_busy => Ok(i64::MAX),
                 0 => self.become_prospective(context).map(|()| 0),
                 remaining => Ok(self.fetch_from_bootstrap(context).min(remaining)),
             },
@@ -141,6 +142,10 @@ impl Replica {
         let EpochState::Follower(follower) = self.quorum.state() else { return Ok(i64::MAX) };
         let remaining = follower.remaining_fetch_ms(now);
         if remaining == 0 {
+            // Where its log ends, and whether it is a voter, is known when the log is as it is to be.
+            if self.is_log_busy {
+                return Ok(i64::MAX);
+            }
             return self.become_prospective(context).map(|()| 0);
         }
         let wait_ms = if follower.update_voter_due(now) {

@@ -51,6 +51,8 @@ impl Replica {
             Response::Failed(error) if self.is_probe(correlation) => {
                 Ok(self.probe_answered(Err(error), context))
             }
+            // It comes too late: the change that asked is over, and another may have asked somebody else.
+            Response::ApiVersions { .. } if !self.is_probe(correlation) => Ok(true),
             Response::ApiVersions { error: ErrorCode::None, supported_versions } => {
                 Ok(self.probe_answered(Ok(supported_versions), context))
             }

@@ -64,7 +64,9 @@ impl Replica {
             return Ok(Err(ErrorCode::InvalidVoterKey));
         }
         let is_up_to_date = log_end >= self.log.end();
-        let granted = self.quorum.can_grant_vote(candidate, is_up_to_date, is_pre_vote);
+        // Who has no node id has no vote to give.
+        let granted = self.config.quorum.local_id.is_some()
+            && self.quorum.can_grant_vote(candidate, is_up_to_date, is_pre_vote);
         if granted && !is_pre_vote && self.quorum.state().voted_key().is_none() {
             self.add_vote(candidate, context)?;
         }

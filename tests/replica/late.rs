@@ -1,0 +1,122 @@
+//! What comes late: outcomes of I/O and answers that meet another role, or another question, than they were meant for.
+
+use crate::host::{Host, Least, endpoints, header, key, node};
+use bytes::Bytes;
+use kafka_coordination::ErrorCode;
+use kafka_coordination::kraft::{
+    Acknowledge, AddVoter, Answer, Correlation, Effect, EpochStateKind, FetchedRecords,
+    FetchedSnapshot, OffsetAndEpoch, PartitionAnswer, Reply, Request, Response, SupportedVersions,
+    VoteRequest,
+};
+
+fn answer<T>(body: T) -> Answer<T> {
+    let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(2), epoch: 5, body };
+    Answer { error: ErrorCode::None, partition: Some(partition), nodes: vec![node(2)] }
+}
+
+fn fetched(
+    diverging: Option<OffsetAndEpoch>,
+    snapshot: Option<OffsetAndEpoch>,
+) -> FetchedRecords<Vec<kafka_coordination::kraft::LogBatch>> {
+    FetchedRecords {
+        high_watermark: Some(5),
+        log_start_offset: 0,
+        diverging,
+        snapshot,
+        records: Vec::new(),
+    }
+}
+
+/// What the follower is told by its next fetch.
+fn tell(host: &mut Host, body: FetchedRecords<Vec<kafka_coordination::kraft::LogBatch>>) {
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.only_sent();
+    host.respond(correlation, Response::Fetch(answer(body)));
+}
+
+fn add(host: &mut Host, id: i32) -> Correlation {
+    host.effects.clear();
+    let request = AddVoter {
+        cluster_id: None,
+        voter: key(id),
+        endpoints: endpoints(id),
+        acknowledge: Acknowledge::Committed,
+    };
+    let request_id = host.request_id();
+    host.replica.handle_add_voter(request_id, &request, &mut Least, host.now);
+    host.carry_out();
+    let (correlation, _, request) = host.only_sent();
+    assert_eq!(request, Request::ApiVersions);
+    correlation
+}
+
+#[test]
+fn a_voters_late_answer_is_not_taken_for_that_of_the_next_one() {
+    let mut host = Host::only_leader();
+    let first = add(&mut host, 4);
+    host.after(2_000);
+    assert!(matches!(&host.replies()[..], [Reply::VoterChange { result: Err(_), .. }]));
+    let second = add(&mut host, 5);
+
+    let supported_versions = Some(SupportedVersions::ALL);
+    let response = Response::ApiVersions { error: ErrorCode::None, supported_versions };
+    host.respond(first, response.clone());
+    assert_eq!(host.replies(), [], "replica 5 was asked and has not answered");
+    host.respond(second, response);
+    assert!(matches!(&host.replies()[..], [Reply::VoterChange { result: Err(_), .. }]));
+}
+
+#[test]
+fn no_election_starts_while_the_log_is_being_cut() {
+    let mut host = Host::follower();
+    tell(&mut host, fetched(Some(OffsetAndEpoch::new(7, 4)), None));
+    assert!(host.effects.contains(&Effect::Truncate { end_offset: 7 }), "{:?}", host.effects);
+    host.effects.clear();
+
+    host.after(2_000);
+    assert_eq!(host.sent(), []);
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Follower);
+    host.replica.truncated(7, &mut Least, host.now);
+    host.tick();
+    host.tick();
+    let votes = host.sent();
+    assert!(!votes.is_empty());
+    for (_, _, request) in votes {
+        assert!(
+            matches!(request, Request::Vote(vote) if vote.log_end == OffsetAndEpoch::new(7, 4))
+        );
+    }
+}
+
+#[test]
+fn a_snapshot_is_installed_although_its_leader_is_followed_no_more() {
+    const SNAPSHOT: OffsetAndEpoch = OffsetAndEpoch::new(50, 5);
+    let mut host = Host::follower();
+    tell(&mut host, fetched(None, None));
+    tell(&mut host, fetched(None, Some(SNAPSHOT)));
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.only_sent();
+    let bytes = Bytes::from_static(b"snapshot");
+    let body = FetchedSnapshot { snapshot: SNAPSHOT, size: 8, position: 0, bytes };
+    host.respond(correlation, Response::FetchSnapshot(answer(body)));
+    assert!(host.effects.contains(&Effect::InstallSnapshot(SNAPSHOT)), "{:?}", host.effects);
+
+    let id = host.request_id();
+    let request = VoteRequest {
+        voter: Some(key(1)),
+        candidate: key(3),
+        epoch: 6,
+        log_end: SNAPSHOT,
+        is_pre_vote: false,
+    };
+    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
+    host.carry_out();
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Unattached);
+    host.effects.clear();
+    host.replica.snapshot_installed(SNAPSHOT, Vec::new(), &mut Least, host.now);
+    host.tick();
+    assert_eq!(host.replica.fatal(), None);
+    assert!(host.effects.contains(&Effect::LoadSnapshot(SNAPSHOT)), "{:?}", host.effects);
+}
