@@ -70,6 +70,7 @@
 //! | a classic group becomes a consumer group | [`GroupMetadata::new`] with the generation and the hash of the members' topics |
 //! | the log of groups is read | `subscribe`, and [`GroupMetadata::new`] or [`load`](GroupMetadata::load) |
 //! | a record could not be written, and its effect was shown already | [`roll_back`](Subscriptions::roll_back), `load` |
+//! | a consumer group refreshed whose log has a record of before Kafka 4.1 | write the tombstone of [that record](crate::group_record::GroupRecordType::ConsumerGroupPartitionMetadata) after the group's |
 //! | a group is gone, or its shard moved away | [`remove`](Subscriptions::remove) |
 //! | changes of the image were missed | [`refresh_all`](Subscriptions::refresh_all) |
 //!

@@ -101,7 +101,10 @@ impl Subscriptions {
         self.replace(group, topics, Unused::Kept);
     }
 
-    /// Takes a group out: it is empty, gone, or its shard moved to another coordinator.
+    /// Takes a group out: it is empty, gone, or its shard moved to another coordinator. O(its topics).
+    ///
+    /// Deviation: its topics go with it, in whatever order the log takes its records out. Kafka keeps the topics of a
+    /// deleted streams group for ever, because that group's topology goes last.
     pub fn remove(&mut self, group: &str) {
         self.subscribe::<&str>(group, []);
     }

@@ -83,6 +83,25 @@ fn an_equal_hash_settles_a_refresh() {
     assert_eq!(it.subscriptions.computed_hashes(), 2);
 }
 
+/// Kafka takes a streams group out before its topology, and keeps its topics for ever.
+#[test]
+fn a_group_that_is_gone_leaves_no_topics() {
+    let mut it = Coordinator::with_orders();
+    for topology_first in [false, true] {
+        it.subscribe("streams", &["orders", "streams-repartition"]);
+        if topology_first {
+            it.subscriptions.subscribe::<&str>("streams", []);
+        }
+        it.subscriptions.remove("streams");
+        it.subscriptions.subscribe::<&str>("streams", []);
+        for topic in ["orders", "streams-repartition"] {
+            assert_eq!(it.subscriptions.groups(topic).count(), 0);
+        }
+        assert_eq!((it.known("orders"), it.subscriptions.group_count()), (None, 0));
+        assert_eq!(it.notice(&["orders"]), [] as [&str; 0]);
+    }
+}
+
 /// The refresh of a streams group is lost, and a member leaves: its record reaches the epoch of the lost one with the old
 /// hash, and Kafka takes that for refreshed.
 #[test]
