@@ -102,9 +102,10 @@ impl BackoffConfig {
             return delay;
         }
         let share = |percent: u32| u64::from(delay) * u64::from(percent) / 100;
-        let drawn = u64::from(random.below(NonZeroU32::MAX));
-        let extra = share(2 * self.jitter_percent) * drawn / u64::from(u32::MAX);
-        let jittered = share(100 - self.jitter_percent) + extra;
+        let drawn = u128::from(random.below(NonZeroU32::MAX));
+        // Twice the widest window, times the largest draw, has 65 bits.
+        let extra = u128::from(share(2 * self.jitter_percent)) * drawn / u128::from(u32::MAX);
+        let jittered = u128::from(share(100 - self.jitter_percent)) + extra;
         u32::try_from(jittered).unwrap_or(u32::MAX).min(self.max_ms)
     }
 }

@@ -4,8 +4,8 @@ use super::client::{Client, Failure, encode};
 use super::{Checks, Subject};
 use bytes::Buf;
 use kafka_protocol::messages::{
-    ApiVersionsRequest, ApiVersionsResponse, DescribeClusterRequest, FindCoordinatorRequest,
-    InitProducerIdRequest, MetadataRequest,
+    ApiVersionsRequest, ApiVersionsResponse, DescribeClusterRequest, InitProducerIdRequest,
+    MetadataRequest,
 };
 use kafka_protocol::protocol::{Decodable, StrBytes};
 
@@ -86,21 +86,5 @@ async fn others(checks: &mut Checks, client: &mut Client) -> Result<(), Failure>
     }
     let fresh: Vec<_> = (0_i16..6).map(|_| 0).zip(0_i64..).collect();
     checks.equal(ids, fresh, "InitProducerId 0 to 5 gives each producer an id of its own");
-    let key = StrBytes::from_static_str("key");
-    for version in 0..=6 {
-        let request = FindCoordinatorRequest::default();
-        let code = if version < 4 {
-            client.call(version, &request.with_key(key.clone())).await?.error_code
-        } else {
-            let request = request.with_coordinator_keys(vec![key.clone()]);
-            let response = client.call(version, &request).await?;
-            response.coordinators.first().map_or(0, |found| found.error_code)
-        };
-        checks.equal(
-            code,
-            53,
-            format_args!("FindCoordinator {version} refuses transactions for good"),
-        );
-    }
     Ok(())
 }
