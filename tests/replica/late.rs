@@ -1,12 +1,12 @@
 //! What comes late: outcomes of I/O and answers that meet another role, or another question, than they were meant for.
 
-use crate::host::{Host, Least, endpoints, header, key, node};
+use crate::host::{Host, Least, config, endpoints, header, key, node, storage, voter};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Acknowledge, AddVoter, Answer, Correlation, Effect, EpochStateKind, FetchedRecords,
-    FetchedSnapshot, OffsetAndEpoch, PartitionAnswer, Reply, Request, Response, SupportedVersions,
-    VoteRequest,
+    Acknowledge, AddVoter, Answer, ControlRecord, Correlation, Effect, ElectionState,
+    EpochStateKind, FetchedRecords, FetchedSnapshot, LogBatch, OffsetAndEpoch, PartitionAnswer,
+    Reply, Request, Response, SupportedVersions, VoteRequest, VoterSet,
 };
 
 fn answer<T>(body: T) -> Answer<T> {
@@ -17,7 +17,7 @@ fn answer<T>(body: T) -> Answer<T> {
 fn fetched(
     diverging: Option<OffsetAndEpoch>,
     snapshot: Option<OffsetAndEpoch>,
-) -> FetchedRecords<Vec<kafka_coordination::kraft::LogBatch>> {
+) -> FetchedRecords<Vec<LogBatch>> {
     FetchedRecords {
         high_watermark: Some(5),
         log_start_offset: 0,
@@ -28,7 +28,7 @@ fn fetched(
 }
 
 /// What the follower is told by its next fetch.
-fn tell(host: &mut Host, body: FetchedRecords<Vec<kafka_coordination::kraft::LogBatch>>) {
+fn tell(host: &mut Host, body: FetchedRecords<Vec<LogBatch>>) {
     host.effects.clear();
     host.tick();
     let (correlation, ..) = host.only_sent();
@@ -119,4 +119,36 @@ fn a_snapshot_is_installed_although_its_leader_is_followed_no_more() {
     host.tick();
     assert_eq!(host.replica.fatal(), None);
     assert!(host.effects.contains(&Effect::LoadSnapshot(SNAPSHOT)), "{:?}", host.effects);
+}
+
+#[test]
+fn an_observer_that_is_a_voter_once_the_log_is_cut_stands_for_election() {
+    let election = ElectionState::with_elected_leader(5, 2, None, []).expect("an id");
+    let mut disk = storage(&[1, 2, 3], &[(9, 4)], election);
+    let others = ControlRecord::Voters(VoterSet::new([2, 3].map(voter)));
+    disk.control.on_control_batch(10, &[others]).expect("it is the next one");
+    disk.log.append(10, 4);
+    let mut host = Host::start(config(), disk);
+    assert!(host.replica.is_observer());
+    tell(&mut host, fetched(Some(OffsetAndEpoch::new(10, 4)), None));
+    assert!(host.effects.contains(&Effect::Truncate { end_offset: 10 }), "{:?}", host.effects);
+
+    // The epoch goes on before the log is cut.
+    let id = host.request_id();
+    let request = VoteRequest {
+        voter: Some(key(1)),
+        candidate: key(3),
+        epoch: 6,
+        log_end: OffsetAndEpoch::new(9, 4),
+        is_pre_vote: false,
+    };
+    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
+    host.carry_out();
+    host.replica.truncated(10, &mut Least, host.now);
+    host.tick();
+    assert!(!host.replica.is_observer());
+    host.after(999);
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Unattached);
+    host.after(1);
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Prospective);
 }

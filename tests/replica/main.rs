@@ -11,8 +11,12 @@
 
 mod appends;
 mod elections;
+mod fetches;
 mod host;
+mod joining;
 mod late;
+mod log;
 mod messages;
 mod replication;
 mod snapshots;
+mod votes;
