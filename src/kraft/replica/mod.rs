@@ -5,6 +5,7 @@ mod application;
 mod begin_end;
 mod change;
 mod connect;
+mod feature;
 mod fetch_answer;
 mod fetch_serve;
 mod parked;
