@@ -4,9 +4,9 @@ use crate::host::{Host, Least, config, endpoints, header, key, node, storage, vo
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Acknowledge, AddVoter, Answer, ControlRecord, Correlation, Effect, ElectionState,
-    EpochStateKind, FetchedRecords, FetchedSnapshot, LogBatch, OffsetAndEpoch, PartitionAnswer,
-    Reply, Request, Response, SupportedVersions, VoteRequest, VoterSet,
+    Acknowledge, AddVoter, Answer, BeginQuorumEpochRequest, ControlRecord, Correlation, Effect,
+    ElectionState, EpochStateKind, FetchedRecords, FetchedSnapshot, LogBatch, OffsetAndEpoch,
+    PartitionAnswer, Reply, Request, Response, SupportedVersions, VoteRequest, VoterSet,
 };
 
 fn answer<T>(body: T) -> Answer<T> {
@@ -151,4 +151,51 @@ fn an_observer_that_is_a_voter_once_the_log_is_cut_stands_for_election() {
     assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Unattached);
     host.after(1);
     assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Prospective);
+}
+
+#[test]
+fn what_is_committed_does_not_become_less_with_a_new_leader() {
+    let mut host = Host::follower();
+    tell(&mut host, FetchedRecords { high_watermark: Some(9), ..fetched(None, None) });
+    assert!(host.effects.contains(&Effect::HighWatermark(9)));
+    // It leads, resigns, and follows another leader, which has not heard of all that is committed.
+    let answered = |granted, epoch| {
+        let partition =
+            PartitionAnswer { error: ErrorCode::None, leader_id: None, epoch, body: granted };
+        let (error, nodes) = (ErrorCode::None, Vec::new());
+        Response::Vote(Answer { error, partition: Some(partition), nodes })
+    };
+    host.after(2_000);
+    host.tick();
+    let (correlation, ..) = host.sent().pop().expect("it asks for votes");
+    host.respond(correlation, answered(true, 5));
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.sent().pop().expect("it asks for votes");
+    host.respond(correlation, answered(true, 6));
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Leader);
+    host.tick();
+    host.replica.resign(6, host.now).expect("it leads");
+    host.tick();
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Resigned);
+    let request = BeginQuorumEpochRequest {
+        voter: Some(key(1)),
+        leader_id: 2,
+        epoch: 7,
+        leader_endpoints: endpoints(2),
+    };
+    let id = host.request_id();
+    host.replica.handle_begin_quorum_epoch(id, &header(), &request, &mut Least, host.now);
+    host.carry_out();
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.only_sent();
+    let mut body = answer(fetched(None, None));
+    if let Some(partition) = &mut body.partition {
+        partition.epoch = 7;
+    }
+    host.respond(correlation, Response::Fetch(body));
+    assert_eq!(host.replica.quorum().state().high_watermark(), Some(5));
+    assert_eq!(host.replica.log().high_watermark(), 9);
+    assert!(!host.effects.iter().any(|effect| matches!(effect, Effect::HighWatermark(_))));
 }

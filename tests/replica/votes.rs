@@ -1,12 +1,12 @@
 //! Who votes for whom, and who stands for election: cases that quorums have met.
 
 use crate::host::{Host, Least, config, endpoints, header, key, node, storage, voter};
-use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
     Answer, AppendError, BeginQuorumEpochRequest, ControlRecord, Effect, ElectionState,
     EndQuorumEpochRequest, EpochStateKind, FetchedRecords, OffsetAndEpoch, PartitionAnswer, Reply,
     Request, Response, VoteRequest, VoterSet,
 };
+use kafka_coordination::{ErrorCode, Monotonic};
 
 /// What a request for a vote is answered.
 fn vote(host: &mut Host, id: i32, epoch: i32, log_end: (i64, i32), is_pre_vote: bool) -> bool {
@@ -221,4 +221,27 @@ fn a_lost_election_is_waited_out() {
     assert_eq!(kind(&host), (EpochStateKind::Candidate, 6));
     host.after(1);
     assert_eq!(kind(&host), (EpochStateKind::Prospective, 6));
+}
+
+#[test]
+fn a_nominee_that_shuts_down_goes_on_and_does_not_spin() {
+    let mut host = Host::unattached();
+    host.after(1_000);
+    assert_eq!(kind(&host), (EpochStateKind::Prospective, 5));
+    host.replica.shut_down(60_000, host.now);
+    host.after(1_000);
+    host.effects.clear();
+    let mut wakes = 0;
+    while host.now < Monotonic::from_millis(63_000) {
+        host.now = host.replica.next_deadline().expect("the shutdown ends").max(host.now);
+        host.tick();
+        wakes += 1;
+        if host.effects.iter().any(|effect| matches!(effect, Effect::ShutdownCompleted { .. })) {
+            break;
+        }
+    }
+    assert!(host.effects.contains(&Effect::ShutdownCompleted { is_graceful: false }));
+    assert!(host.sent().iter().any(|(_, _, request)| matches!(request, Request::Vote(_))));
+    // Two voters are asked again after each time-out of two seconds.
+    assert!(wakes < 100, "{wakes}");
 }
