@@ -93,7 +93,7 @@ pub enum Effect {
         /// Where it is to end. A log that drops whole batches may end before that.
         end_offset: i64,
     },
-    /// The log is committed up to here, exclusive.
+    /// The log is committed up to here, exclusive; never less than the last time.
     HighWatermark(i64),
     /// Begin to receive a snapshot, in place of any unfinished one.
     OpenSnapshot(OffsetAndEpoch),

@@ -1,12 +1,12 @@
 //! What comes late: outcomes of I/O and answers that meet another role, or another question, than they were meant for.
 
-use crate::host::{Host, Least, endpoints, header, key, node};
+use crate::host::{Host, Least, config, endpoints, header, key, node, storage, voter};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Acknowledge, AddVoter, Answer, Correlation, Effect, EpochStateKind, FetchedRecords,
-    FetchedSnapshot, OffsetAndEpoch, PartitionAnswer, Reply, Request, Response, SupportedVersions,
-    VoteRequest,
+    Acknowledge, AddVoter, Answer, BeginQuorumEpochRequest, ControlRecord, Correlation, Effect,
+    ElectionState, EpochStateKind, FetchedRecords, FetchedSnapshot, LogBatch, OffsetAndEpoch,
+    PartitionAnswer, Reply, Request, Response, SupportedVersions, VoteRequest, VoterSet,
 };
 
 fn answer<T>(body: T) -> Answer<T> {
@@ -17,7 +17,7 @@ fn answer<T>(body: T) -> Answer<T> {
 fn fetched(
     diverging: Option<OffsetAndEpoch>,
     snapshot: Option<OffsetAndEpoch>,
-) -> FetchedRecords<Vec<kafka_coordination::kraft::LogBatch>> {
+) -> FetchedRecords<Vec<LogBatch>> {
     FetchedRecords {
         high_watermark: Some(5),
         log_start_offset: 0,
@@ -28,7 +28,7 @@ fn fetched(
 }
 
 /// What the follower is told by its next fetch.
-fn tell(host: &mut Host, body: FetchedRecords<Vec<kafka_coordination::kraft::LogBatch>>) {
+fn tell(host: &mut Host, body: FetchedRecords<Vec<LogBatch>>) {
     host.effects.clear();
     host.tick();
     let (correlation, ..) = host.only_sent();
@@ -119,4 +119,83 @@ fn a_snapshot_is_installed_although_its_leader_is_followed_no_more() {
     host.tick();
     assert_eq!(host.replica.fatal(), None);
     assert!(host.effects.contains(&Effect::LoadSnapshot(SNAPSHOT)), "{:?}", host.effects);
+}
+
+#[test]
+fn an_observer_that_is_a_voter_once_the_log_is_cut_stands_for_election() {
+    let election = ElectionState::with_elected_leader(5, 2, None, []).expect("an id");
+    let mut disk = storage(&[1, 2, 3], &[(9, 4)], election);
+    let others = ControlRecord::Voters(VoterSet::new([2, 3].map(voter)));
+    disk.control.on_control_batch(10, &[others]).expect("it is the next one");
+    disk.log.append(10, 4);
+    let mut host = Host::start(config(), disk);
+    assert!(host.replica.is_observer());
+    tell(&mut host, fetched(Some(OffsetAndEpoch::new(10, 4)), None));
+    assert!(host.effects.contains(&Effect::Truncate { end_offset: 10 }), "{:?}", host.effects);
+
+    // The epoch goes on before the log is cut.
+    let id = host.request_id();
+    let request = VoteRequest {
+        voter: Some(key(1)),
+        candidate: key(3),
+        epoch: 6,
+        log_end: OffsetAndEpoch::new(9, 4),
+        is_pre_vote: false,
+    };
+    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
+    host.carry_out();
+    host.replica.truncated(10, &mut Least, host.now);
+    host.tick();
+    assert!(!host.replica.is_observer());
+    host.after(999);
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Unattached);
+    host.after(1);
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Prospective);
+}
+
+#[test]
+fn what_is_committed_does_not_become_less_with_a_new_leader() {
+    let mut host = Host::follower();
+    tell(&mut host, FetchedRecords { high_watermark: Some(9), ..fetched(None, None) });
+    assert!(host.effects.contains(&Effect::HighWatermark(9)));
+    // It leads, resigns, and follows another leader, which has not heard of all that is committed.
+    let answered = |granted, epoch| {
+        let partition =
+            PartitionAnswer { error: ErrorCode::None, leader_id: None, epoch, body: granted };
+        let (error, nodes) = (ErrorCode::None, Vec::new());
+        Response::Vote(Answer { error, partition: Some(partition), nodes })
+    };
+    host.after(2_000);
+    host.tick();
+    let (correlation, ..) = host.sent().pop().expect("it asks for votes");
+    host.respond(correlation, answered(true, 5));
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.sent().pop().expect("it asks for votes");
+    host.respond(correlation, answered(true, 6));
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Leader);
+    host.tick();
+    host.replica.resign(6, host.now).expect("it leads");
+    host.tick();
+    assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Resigned);
+    let request = BeginQuorumEpochRequest {
+        voter: Some(key(1)),
+        leader_id: 2,
+        epoch: 7,
+        leader_endpoints: endpoints(2),
+    };
+    let id = host.request_id();
+    host.replica.handle_begin_quorum_epoch(id, &header(), &request, &mut Least, host.now);
+    host.carry_out();
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.only_sent();
+    let mut body = answer(fetched(None, None));
+    if let Some(partition) = &mut body.partition {
+        partition.epoch = 7;
+    }
+    host.respond(correlation, Response::Fetch(body));
+    assert_eq!(host.replica.quorum().state().high_watermark(), Some(5));
+    assert_eq!(host.replica.log().high_watermark(), 9);
+    assert!(!host.effects.iter().any(|effect| matches!(effect, Effect::HighWatermark(_))));
 }

@@ -11,8 +11,13 @@
 
 mod appends;
 mod elections;
+mod fetches;
 mod host;
+mod joining;
 mod late;
+mod log;
 mod messages;
+mod quorum_admin;
 mod replication;
 mod snapshots;
+mod votes;

@@ -116,6 +116,8 @@ fn a_leader_that_would_take_back_what_is_committed_stops_the_replica() {
     host.effects.clear();
     host.after(100_000);
     assert_eq!(host.effects, []);
+    host.replica.shut_down(1_000, host.now);
+    assert_eq!(host.replica.next_deadline(), None, "nothing is ever due");
 }
 
 #[test]

@@ -35,6 +35,9 @@ pub enum UpgradeDecision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UpgradeError {
+    /// The replica does not lead.
+    #[error("this replica does not lead")]
+    NotLeader,
     /// The caller led in an earlier epoch.
     #[error("the leader's epoch is {epoch}, later than {received}")]
     StaleEpoch {
@@ -91,7 +94,7 @@ impl UpgradeError {
     /// What Kafka answers to `UpdateFeatures`.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::StaleEpoch { .. } => ErrorCode::NotLeaderOrFollower,
+            Self::NotLeader | Self::StaleEpoch { .. } => ErrorCode::NotLeaderOrFollower,
             Self::OtherVoters | Self::NoDirectoryId { .. } => ErrorCode::UnknownServerError,
             _ => ErrorCode::InvalidUpdateVersion,
         }

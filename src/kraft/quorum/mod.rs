@@ -6,8 +6,10 @@ mod transition;
 use super::change::LogVoters;
 use super::election::ElectionState;
 use super::epoch::EpochState;
+use super::timer::Timer;
 use super::voters::{DirectoryId, Endpoints, ReplicaKey, SupportedVersions, VoterNode};
 use crate::random::Random;
+use crate::time::Monotonic;
 use core::num::NonZeroU32;
 pub use start::{StartError, Started};
 pub use transition::{Persist, StaleTransition, Transition, TransitionError};
@@ -102,6 +104,23 @@ impl QuorumState {
     /// Whether the replica is the only voter.
     pub fn is_only_voter(&self, log: LogVoters<'_>) -> bool {
         self.config.local_key().is_some_and(|key| log.voters.is_only_voter(&key))
+    }
+
+    /// The log was cut, or replaced by a snapshot, and its voters may be others. An observer that follows nobody and is
+    /// a voter now stands for election after a time-out, as if it had been one from the first. One draw then.
+    pub(super) fn log_replaced(
+        &mut self,
+        log: LogVoters<'_>,
+        random: &mut impl Random,
+        now: Monotonic,
+    ) {
+        let is_observer = self.is_observer(log);
+        let EpochState::Unattached(state) = &mut self.state else { return };
+        if !is_observer && state.election_timeout_ms == i64::MAX {
+            let timeout_ms = self.config.draw_election_timeout(random);
+            state.election_timeout_ms = timeout_ms;
+            state.election_timer = Timer::new(timeout_ms, now);
+        }
     }
 
     /// Whether another replica is known to lead the epoch.

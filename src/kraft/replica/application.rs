@@ -99,8 +99,11 @@ impl Replica {
         let Some(follower) = self.follower_mut() else { return Ok(()) };
         // One that is behind what is known says nothing new.
         if follower.update_high_watermark(Some(high_watermark)) == Ok(true) {
+            // A leader that was just elected may know of less than this replica has known, in another role.
+            if high_watermark >= self.log.high_watermark() {
+                self.effect(Effect::HighWatermark(high_watermark));
+            }
             self.log.set_high_watermark(high_watermark);
-            self.effect(Effect::HighWatermark(high_watermark));
         }
         self.feed_application()
     }

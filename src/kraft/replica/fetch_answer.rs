@@ -1,6 +1,6 @@
 //! Fetches, as a follower takes their answers.
 
-use super::{Context, Fatal, Replica};
+use super::{Context, Fatal, LogVoters, Replica};
 use crate::kraft::effect::Effect;
 use crate::kraft::epoch::EpochState;
 use crate::kraft::rpc::{BatchContent, FetchedRecords, LogBatch};
@@ -107,7 +107,7 @@ impl Replica {
 
     /// The log was cut off and ends at `end_offset`, which is what was asked for, or less.
     pub fn truncated(&mut self, end_offset: i64, random: &mut dyn Random, now: Monotonic) {
-        self.run(now, random, |replica, _| {
+        self.run(now, random, |replica, context| {
             let high_watermark = replica.log.high_watermark();
             if replica.log.truncate_to(end_offset).is_err() {
                 return Err(Fatal::Diverged { offset: end_offset, high_watermark });
@@ -115,10 +115,17 @@ impl Replica {
             // Voters that stood in what was cut off do not vote any more: the role may have changed.
             replica.control.truncate_to(end_offset);
             replica.flushed = replica.flushed.min(end_offset);
-            replica.is_log_busy = false;
-            replica.wake = Some(now);
+            replica.log_replaced(context);
             Ok(())
         });
+    }
+
+    /// The log is as it is to be: what waited for that goes on.
+    pub(super) fn log_replaced(&mut self, context: &mut Context<'_>) {
+        self.is_log_busy = false;
+        self.wake = Some(context.now);
+        let latest = LogVoters::from(&self.control);
+        self.quorum.log_replaced(latest, &mut context.random, context.now);
     }
 
     /// The log is durable up to `end_offset`, exclusive.

@@ -5,6 +5,7 @@ mod application;
 mod begin_end;
 mod change;
 mod connect;
+mod feature;
 mod fetch_answer;
 mod fetch_serve;
 mod parked;
@@ -142,9 +143,10 @@ impl Replica {
         self.effects.pop_front()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due; a time that has passed: now.
+    /// When [`handle_timeout`](Self::handle_timeout) is due; a time that has passed: now. Never, if the replica has
+    /// stopped.
     pub const fn next_deadline(&self) -> Option<Monotonic> {
-        self.wake
+        if self.fatal.is_some() { None } else { self.wake }
     }
 
     /// Why the replica has stopped, if it has.
@@ -172,7 +174,12 @@ impl Replica {
         &self.config
     }
 
-    /// Whether it is no voter of the latest voters in its log.
+    /// Whether it is no voter of the latest voters in its log, committed or not.
+    ///
+    /// An observer does not stand for election. If a leader crashes after it wrote its own removal, and before enough of
+    /// the others have it, they cannot be elected without its vote, which it gives to no shorter log: nothing is lost,
+    /// and nobody leads, as with Kafka. So a leader is better stopped by [`shut_down`](Self::shut_down), or removed once
+    /// another one leads.
     pub fn is_observer(&self) -> bool {
         self.quorum.is_observer(self.latest())
     }
@@ -213,7 +220,6 @@ impl Replica {
         if let Err(fatal) = handler(self, &mut context) {
             tracing::error!(%fatal, "the replica stops");
             self.fatal = Some(fatal);
-            self.wake = None;
         }
     }
 }

@@ -46,11 +46,13 @@ impl Replica {
             },
             EpochState::Prospective(state) => match state.remaining_election_ms(now) {
                 0 if self.shutdown.is_none() => self.lose_election(context).map(|()| 0),
-                remaining => Ok(self.request_votes(context).min(remaining.max(1))),
+                0 => Ok(self.request_votes(context)),
+                remaining => Ok(self.request_votes(context).min(remaining)),
             },
             EpochState::Candidate(state) => match state.remaining_election_ms(now) {
                 0 if self.shutdown.is_none() => self.become_prospective(context).map(|()| 0),
-                remaining => Ok(self.request_votes(context).min(remaining.max(1))),
+                0 => Ok(self.request_votes(context)),
+                remaining => Ok(self.request_votes(context).min(remaining)),
             },
             EpochState::Leader(_) => self.poll_leader(context),
             EpochState::Follower(_) if is_observer => Ok(self.poll_observer(context)),

@@ -165,11 +165,10 @@ impl Replica {
         random: &mut dyn Random,
         now: Monotonic,
     ) {
-        self.run(now, random, |replica, _| {
-            replica.is_log_busy = false;
-            replica.wake = Some(now);
+        self.run(now, random, |replica, context| {
             replica.log.add_snapshot(snapshot);
             if !replica.log.truncate_to_latest_snapshot() {
+                replica.log_replaced(context);
                 return Ok(());
             }
             let end_offset = replica.log.end_offset();
@@ -177,6 +176,7 @@ impl Replica {
             if replica.control.load_snapshot(end_offset, control_records).is_err() {
                 return Err(Fatal::SnapshotMissing { offset: end_offset });
             }
+            replica.log_replaced(context);
             replica.commit_as_follower(end_offset)
         });
     }
