@@ -362,8 +362,8 @@ impl Replica {
 
 fn error_name(op: &str, error: TransitionError) -> &'static str {
     match (op, error) {
-        (_, TransitionError::NoEndpoints { .. }) => "ILLEGAL_ARGUMENT",
-        ("prospective_add_voted_state", TransitionError::NotVoter) => "ILLEGAL_ARGUMENT",
+        (_, TransitionError::NoEndpoints { .. })
+        | ("prospective_add_voted_state", TransitionError::NotVoter) => "ILLEGAL_ARGUMENT",
         _ => "ILLEGAL_STATE",
     }
 }

@@ -90,7 +90,7 @@ impl Ledger {
     /// A replica was elected: it has everything that is committed.
     pub(crate) fn elected(&self, node: &Node) -> Result<(), String> {
         let log = &node.disk.log;
-        let start = log.first().map_or(node.disk.end_offset(), |batch| batch.base_offset);
+        let start = log.first().map_or_else(|| node.disk.end_offset(), |batch| batch.base_offset);
         for batch in self.committed.iter().filter(|batch| batch.base_offset >= start) {
             let held = node.disk.batch_at(batch.base_offset);
             if !held.is_some_and(|held| is_same(held, batch)) {
@@ -217,10 +217,10 @@ impl Ledger {
             return Err(format!("node {place} is {memory:?}, and {disk:?} is durable"));
         }
         match state {
-            EpochState::Follower(follower) => {
-                if follower.leader_endpoints().is_empty() || follower.leader_id() == node.id() {
-                    return Err(format!("node {place} follows {}", follower.leader_id()));
-                }
+            EpochState::Follower(follower)
+                if follower.leader_endpoints().is_empty() || follower.leader_id() == node.id() =>
+            {
+                return Err(format!("node {place} follows {}", follower.leader_id()));
             }
             EpochState::Leader(leader) => {
                 let start = leader.epoch_start_offset();

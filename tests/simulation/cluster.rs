@@ -341,7 +341,7 @@ impl Cluster {
         let (now, node) = (self.now, &mut self.nodes[to]);
         if node.replica.is_none() {
             let error = kafka_coordination::ErrorCode::BrokerNotAvailable;
-            self.respond(to, from, life, correlation, Response::Failed(error));
+            self.respond(to, from, life, correlation, &Response::Failed(error));
             return Ok(());
         }
         let id = RequestId(self.next_request);
@@ -349,7 +349,7 @@ impl Cluster {
         let answer = hand_in(node, id, &request, fault, now);
         let owed = Owed { sender: Some((from, life, correlation)), request: Some(request) };
         match answer {
-            Some(answer) => self.respond(to, from, life, correlation, answer),
+            Some(answer) => self.respond(to, from, life, correlation, &answer),
             None => {
                 node.owed.insert(id, owed);
             }
@@ -458,7 +458,7 @@ impl Cluster {
                 }
             }
             Effect::Send { correlation, to, request } => {
-                self.send(place, place_of(&to), correlation, request)
+                self.send(place, place_of(&to), correlation, &request);
             }
             Effect::Reply { request, reply } => {
                 let owed = self.nodes[place].owed.remove(&request);
@@ -470,7 +470,7 @@ impl Cluster {
                 {
                     let answer =
                         response(&self.nodes[place], &request, reply, fault, &mut self.dice);
-                    self.respond(place, from, life, correlation, answer);
+                    self.respond(place, from, life, correlation, &answer);
                 }
             }
             Effect::Append(batch) => {
@@ -579,8 +579,8 @@ impl Cluster {
         Ok(())
     }
 
-    fn send(&mut self, from: usize, to: usize, correlation: Correlation, request: Request) {
-        self.note(|_| format!("send    {from} -> {to}: {}", summary(&request)));
+    fn send(&mut self, from: usize, to: usize, correlation: Correlation, request: &Request) {
+        self.note(|_| format!("send    {from} -> {to}: {}", summary(request)));
         let life = self.nodes[from].life;
         for at in self.arrivals(from, to) {
             let request = request.clone();
@@ -594,7 +594,7 @@ impl Cluster {
         to: usize,
         life: u64,
         correlation: Correlation,
-        response: Response,
+        response: &Response,
     ) {
         for at in self.arrivals(from, to) {
             let response = response.clone();

@@ -35,14 +35,14 @@ pub struct UnknownVoter {
 impl VoteTally {
     /// The vote of the nominee, and no others yet.
     pub(in crate::kraft) fn of_nominee(voters: &VoterSet, nominee: i32) -> Self {
-        let mut votes: Vec<_> = voters.keys().map(|key| (key, Verdict::Unrecorded)).collect();
-        votes.sort_unstable_by_key(|(key, _)| key.id);
+        let mut tally: Vec<_> = voters.keys().map(|key| (key, Verdict::Unrecorded)).collect();
+        tally.sort_unstable_by_key(|(key, _)| key.id);
         let mut granted = 0;
-        for (_, verdict) in votes.iter_mut().filter(|(key, _)| key.id == nominee) {
+        for (_, verdict) in tally.iter_mut().filter(|(key, _)| key.id == nominee) {
             *verdict = Verdict::Granted;
             granted += 1;
         }
-        Self { votes, granted, rejected: 0 }
+        Self { votes: tally, granted, rejected: 0 }
     }
 
     fn place(&self, id: i32) -> Result<usize, UnknownVoter> {

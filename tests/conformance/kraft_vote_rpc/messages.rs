@@ -84,44 +84,9 @@ pub(super) fn request(
     };
     let now = host.now();
     let list = |name: &str| data.find(name).and_then(Value::as_array).map_or(&[][..], |it| it);
-    match api {
-        "ADD_RAFT_VOTER" => {
-            data.integer::<i32>("timeout_ms")?;
-            let request = AddVoter {
-                cluster_id,
-                voter: key(&data, "voter_id", "voter_directory_id")?.ok_or("no voter")?,
-                endpoints: endpoints(data.list("listeners")?)?,
-                acknowledge: match data.find("ack_when_committed") {
-                    Some(Value::Bool(false)) => Acknowledge::Appended,
-                    _ => Acknowledge::Committed,
-                },
-            };
-            host.replica.handle_add_voter(id, &request, random, now);
-            return data.all_read();
-        }
-        "REMOVE_RAFT_VOTER" => {
-            let voter = key(&data, "voter_id", "voter_directory_id")?.ok_or("no voter")?;
-            let request = RemoveVoter { cluster_id, voter };
-            host.replica.handle_remove_voter(id, &request, random, now);
-            return data.all_read();
-        }
-        "UPDATE_RAFT_VOTER" => {
-            let feature = data.object("k_raft_version_feature")?;
-            let request = UpdateVoter {
-                cluster_id,
-                leader_epoch: data.integer("current_leader_epoch")?,
-                voter: key(&data, "voter_id", "voter_directory_id")?.ok_or("no voter")?,
-                endpoints: endpoints(data.list("listeners")?)?,
-                min_version: feature.integer("min_supported_version")?,
-                max_version: feature.integer("max_supported_version")?,
-                listener,
-            };
-            host.replica.handle_update_voter(id, &request, random, now);
-            return data.all_read();
-        }
-        _ => {}
+    if voter_change(api, &data, cluster_id, &listener, (host, id), random)? {
+        return Ok(());
     }
-
     let found = partition(&data, "topics")?;
     let header =
         RequestHeader { cluster_id, is_metadata_partition: found.is_some(), version, listener };
@@ -200,6 +165,54 @@ pub(super) fn request(
         data.all_read()?;
     }
     Ok(())
+}
+
+/// Hands in a request to change voters, if it is one.
+fn voter_change(
+    api: &str,
+    data: &Fields<'_>,
+    cluster_id: Option<&str>,
+    listener: &ListenerName,
+    (host, id): (&mut Host, RequestId),
+    random: &mut Script,
+) -> Result<bool, String> {
+    let now = host.now();
+    match api {
+        "ADD_RAFT_VOTER" => {
+            data.integer::<i32>("timeout_ms")?;
+            let request = AddVoter {
+                cluster_id,
+                voter: key(data, "voter_id", "voter_directory_id")?.ok_or("no voter")?,
+                endpoints: endpoints(data.list("listeners")?)?,
+                acknowledge: match data.find("ack_when_committed") {
+                    Some(Value::Bool(false)) => Acknowledge::Appended,
+                    _ => Acknowledge::Committed,
+                },
+            };
+            host.replica.handle_add_voter(id, &request, random, now);
+        }
+        "REMOVE_RAFT_VOTER" => {
+            let voter = key(data, "voter_id", "voter_directory_id")?.ok_or("no voter")?;
+            let request = RemoveVoter { cluster_id, voter };
+            host.replica.handle_remove_voter(id, &request, random, now);
+        }
+        "UPDATE_RAFT_VOTER" => {
+            let feature = data.object("k_raft_version_feature")?;
+            let request = UpdateVoter {
+                cluster_id,
+                leader_epoch: data.integer("current_leader_epoch")?,
+                voter: key(data, "voter_id", "voter_directory_id")?.ok_or("no voter")?,
+                endpoints: endpoints(data.list("listeners")?)?,
+                min_version: feature.integer("min_supported_version")?,
+                max_version: feature.integer("max_supported_version")?,
+                listener: listener.clone(),
+            };
+            host.replica.handle_update_voter(id, &request, random, now);
+        }
+        _ => return Ok(false),
+    }
+    data.all_read()?;
+    Ok(true)
 }
 
 fn error(fields: &Fields<'_>) -> Result<ErrorCode, String> {
