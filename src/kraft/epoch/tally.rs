@@ -34,8 +34,8 @@ pub struct UnknownVoter {
 
 impl VoteTally {
     /// The vote of the nominee, and no others yet.
-    pub(in crate::kraft) fn of_nominee(voters: &VoterSet, nominee: i32) -> Self {
-        let mut votes: Vec<_> = voters.keys().map(|key| (key, Verdict::Unrecorded)).collect();
+    pub(in crate::kraft) fn of_nominee(set: &VoterSet, nominee: i32) -> Self {
+        let mut votes: Vec<_> = set.keys().map(|key| (key, Verdict::Unrecorded)).collect();
         votes.sort_unstable_by_key(|(key, _)| key.id);
         let mut granted = 0;
         for (_, verdict) in votes.iter_mut().filter(|(key, _)| key.id == nominee) {

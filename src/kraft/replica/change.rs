@@ -1,6 +1,6 @@
 //! Changes of voters, tied to the log and the network.
 
-use super::{Context, Fatal, Replica};
+use super::{Context, Replica};
 use crate::error_code::ErrorCode;
 use crate::kraft::accumulator::AppendError;
 use crate::kraft::change::{
@@ -33,8 +33,9 @@ impl Replica {
                 return Ok(());
             }
             replica.change(context, |changes, leader, log| {
-                changes.add_voter(id, request, leader, log, now)
-            })
+                changes.add_voter(id, request, leader, log, now);
+            });
+            Ok(())
         });
     }
 
@@ -52,8 +53,9 @@ impl Replica {
                 return Ok(());
             }
             replica.change(context, |changes, leader, log| {
-                changes.remove_voter(id, request, leader, log, now)
-            })
+                changes.remove_voter(id, request, leader, log, now);
+            });
+            Ok(())
         });
     }
 
@@ -72,8 +74,9 @@ impl Replica {
                 return Ok(());
             }
             replica.change(context, |changes, leader, log| {
-                changes.update_voter(id, request, leader, log, now)
-            })
+                changes.update_voter(id, request, leader, log, now);
+            });
+            Ok(())
         });
     }
 
@@ -113,7 +116,7 @@ impl Replica {
         &mut self,
         context: &mut Context<'_>,
         act: impl FnOnce(&mut VoterChanges, &mut Leader, super::LogVoters<'_>),
-    ) -> Result<(), Fatal> {
+    ) {
         let log = super::LogVoters {
             voters: self.control.voters(),
             offset: self.control.voters_offset(),
@@ -126,7 +129,6 @@ impl Replica {
         }
         self.wake = Some(context.now);
         self.carry_out_changes(context);
-        Ok(())
     }
 
     fn carry_out_changes(&mut self, context: &mut Context<'_>) {

@@ -30,7 +30,7 @@ impl Replica {
             }
             self.open_download(snapshot);
         } else {
-            self.append_fetched(fetched.records)?;
+            self.append_fetched(fetched.records);
             if let Some(high_watermark) = fetched.high_watermark.filter(|offset| *offset >= 0) {
                 self.commit_as_follower(high_watermark)?;
             }
@@ -42,7 +42,7 @@ impl Replica {
     }
 
     /// Appends whole batches in order, up to one of a later epoch than this one (KAFKA-18723).
-    fn append_fetched(&mut self, batches: Vec<LogBatch>) -> Result<(), Fatal> {
+    fn append_fetched(&mut self, batches: Vec<LogBatch>) {
         let epoch = self.quorum.epoch();
         for batch in batches {
             let end_offset = self.log.end_offset();
@@ -65,7 +65,6 @@ impl Replica {
         if self.flushes_what_it_fetches() {
             self.flush();
         }
-        Ok(())
     }
 
     /// Takes a batch that is appended into the books. Gives whether it makes sense.

@@ -1,7 +1,7 @@
 //! What time brings: time-outs, requests that are due, records to write.
 
 use super::{Context, Fatal, Replica};
-use crate::kraft::epoch::{EpochState, Verdict};
+use crate::kraft::epoch::{EpochState, ReplicaState, Verdict};
 use crate::kraft::rpc::{
     AddVoterRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, Request, UpdateVoterRequest,
     VoteRequest,
@@ -122,7 +122,7 @@ impl Replica {
             return remaining;
         }
         let targets: Vec<ReplicaKey> =
-            leader.begin_quorum_targets(now).map(|state| state.key()).collect();
+            leader.begin_quorum_targets(now).map(ReplicaState::key).collect();
         leader.restart_begin_quorum(now);
         let mut wait_ms = leader.begin_quorum_remaining_ms(now);
         let (epoch, local) = (leader.epoch(), leader.local().clone());

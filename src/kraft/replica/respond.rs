@@ -219,10 +219,11 @@ impl Replica {
             _ => {}
         }
         Ok(match error {
-            ErrorCode::BrokerNotAvailable => Handled::Wholly { is_ok: false },
+            // Kafka's process ends on an invalid request. What this replica sends is valid, so somebody else is wrong.
+            ErrorCode::BrokerNotAvailable | ErrorCode::InvalidRequest => {
+                Handled::Wholly { is_ok: false }
+            }
             ErrorCode::InvalidVoterKey => DONE,
-            // Kafka's process ends on it. What this replica sends is valid, so somebody else is wrong.
-            ErrorCode::InvalidRequest => Handled::Wholly { is_ok: false },
             _ => Handled::NotYet,
         })
     }
