@@ -168,10 +168,12 @@ impl ControlLog {
     /// Deviation: Kafka goes on reading where it was, and never reads what takes the place of the
     /// truncated records: a new leader's voters, say.
     pub fn truncate_to(&mut self, end_offset: i64) {
+        // The bootstrap checkpoint is no part of the log.
+        let end_offset = end_offset.max(0);
         self.voters.truncate_new_entries(end_offset);
         self.versions.truncate_new_entries(end_offset);
         // What is not read yet stays so.
-        self.next_offset = self.next_offset.min(end_offset.max(0));
+        self.next_offset = self.next_offset.min(end_offset);
     }
 
     /// A snapshot that ends at `end_offset` is complete: what holds only before its last record is

@@ -275,3 +275,14 @@ fn a_snapshot_before_the_start_of_the_log_is_read_once() {
     assert_eq!(log.next_read(Some(snapshot), 10, 20), NextRead::Log { from: 5 });
     assert!(log.on_data(10, 19).is_err());
 }
+
+#[test]
+fn no_truncation_takes_the_bootstrap_checkpoint_away() {
+    for end_offset in [0, -1, i64::MIN] {
+        let mut log = ControlLog::new(VoterSet::empty());
+        log.load_snapshot(0, [version(), voters_record(1..=3)]).unwrap();
+        log.on_control_batch(0, &[voters_record(1..=4)]).unwrap();
+        log.truncate_to(end_offset);
+        assert_eq!((log.next_offset(), log.voters_offset()), (0, Some(-1)));
+    }
+}

@@ -102,6 +102,33 @@ fn a_replica_without_id_has_no_vote_to_give() {
     );
 }
 
+/// It led with the disk that it has lost.
+#[test]
+fn a_replica_that_is_said_to_lead_and_does_not_knows_no_leader() {
+    for epoch in [5, 7] {
+        let mut host = Host::unattached();
+        host.effects.clear();
+        host.tick();
+        let (correlation, ..) = host.only_sent();
+        let body = FetchedRecords {
+            high_watermark: None,
+            log_start_offset: 0,
+            diverging: None,
+            snapshot: None,
+            records: Vec::new(),
+        };
+        let (error, leader_id) = (ErrorCode::NotLeaderOrFollower, Some(1));
+        let partition = PartitionAnswer { error, leader_id, epoch, body };
+        let nodes = vec![node(1)];
+        let answer = Answer { error: ErrorCode::None, partition: Some(partition), nodes };
+        host.respond(correlation, Response::Fetch(answer));
+        assert_eq!(host.replica.fatal(), None);
+        let state = host.replica.quorum().state();
+        assert_eq!((state.kind(), state.epoch()), (EpochStateKind::Unattached, epoch));
+        assert_eq!(state.leader_id(), None);
+    }
+}
+
 #[test]
 fn a_snapshot_asked_for_by_the_leader_itself_or_beyond_its_end_is_refused() {
     let mut host = Host::only_leader();

@@ -50,7 +50,8 @@ pub struct FormatRequest<'a> {
     pub kraft_version: Option<i16>,
     /// All directories.
     pub directories: Vec<LogDirectory<'a>>,
-    /// The one of them that holds the metadata log.
+    /// The one of them that holds the metadata log; `None`: none of these does, so that none gets a bootstrap
+    /// checkpoint.
     pub metadata_directory: Option<&'a str>,
     /// What to do with directories that are formatted already.
     pub formatted: Formatted,

@@ -181,6 +181,9 @@ impl Replica {
         context: &mut Context<'_>,
     ) -> Result<Handled, Fatal> {
         const DONE: Handled = Handled::Wholly { is_ok: true };
+        // A replica that led, and came back with an empty disk, is still named by the others. It knows of no leader
+        // then: it does not lead, and cannot follow itself. Kafka's process ends on it until another one is elected.
+        let leader_id = leader_id.filter(|leader| Some(*leader) != self.config.quorum.local_id);
         let endpoints = match leader_id {
             Some(leader_id) => self.endpoints_of(leader_id, &endpoints),
             None => endpoints,
@@ -216,7 +219,7 @@ impl Replica {
             _ => {}
         }
         Ok(match error {
-            // Kafka's process ends on INVALID_REQUEST. What this replica sends is valid, so somebody else is wrong.
+            // Kafka's process ends on an invalid request. What this replica sends is valid, so somebody else is wrong.
             ErrorCode::BrokerNotAvailable | ErrorCode::InvalidRequest => {
                 Handled::Wholly { is_ok: false }
             }
