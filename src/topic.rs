@@ -4,8 +4,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::borrow::Borrow;
 use core::fmt;
+use core::hash::BuildHasher as _;
 use core::ops::Deref;
 use core::str::FromStr;
+use foldhash::fast::FixedState;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -57,6 +59,13 @@ impl TopicId {
     /// Whether this is the all-zero id.
     pub const fn is_zero(self) -> bool {
         self.0.is_nil()
+    }
+
+    /// Hashes the halves one after the other, each with the seed. Hashed at once one of them meets a constant of
+    /// `foldhash` instead: equal to that, it would give all ids with it the same hash, whatever the seed.
+    pub(crate) fn seeded_hash(self, hasher: &FixedState) -> u64 {
+        let (high, low) = self.0.as_u64_pair();
+        hasher.hash_one(hasher.hash_one(high) ^ low)
     }
 }
 
@@ -297,6 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn no_half_of_an_id_takes_the_seed_out_of_its_hash() {
+        let constants = [0xc0ac_29b7_c97c_50dd_u64, 0x3f84_d5b5_b547_0917];
+        for constant in constants.into_iter().flat_map(|word| [word, word.swap_bytes()]) {
+            let hashes = |id: fn(u64, u64) -> Uuid| {
+                let ids = (0..1000).map(move |at| TopicId::from(id(constant, at)));
+                let hashes = ids.map(|id| id.seeded_hash(&FixedState::with_seed(7)));
+                hashes.collect::<alloc::collections::BTreeSet<_>>().len()
+            };
+            assert_eq!(hashes(Uuid::from_u64_pair), 1000, "{constant:x}");
+            assert_eq!(hashes(|word, at| Uuid::from_u64_pair(at, word)), 1000, "{constant:x}");
+        }
+    }
+
+    #[test]
     fn cloning_a_name_shares_its_text() {
         let text: Arc<str> = Arc::from("orders");
         let name = TopicName::from(Arc::clone(&text));
@@ -307,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_map_keyed_by_names_is_asked_by_text() {
-        let map: HashMap<TopicName, i32, foldhash::fast::FixedState> =
+        let map: HashMap<TopicName, i32, FixedState> =
             [(TopicName::from("orders"), 1), (TopicName::from(String::from("users")), 2)]
                 .into_iter()
                 .collect();

@@ -45,7 +45,7 @@ impl<'a> Key<'a> {
 
     pub(super) fn hash(self, hasher: &FixedState) -> u32 {
         let hash = match self {
-            Self::Id(id) => hasher.hash_one(id.as_u128()),
+            Self::Id(id) => id.seeded_hash(hasher),
             Self::Name(name) => hasher.hash_one(name),
         };
         (hash >> 32) as u32

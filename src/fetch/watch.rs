@@ -156,7 +156,7 @@ pub(super) struct Sought<'a> {
 impl<'a> Sought<'a> {
     pub(super) fn new(id: TopicId, name: &'a str, partition: i32, seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
-        let (id_hash, name_hash) = (hasher.hash_one(id.as_u128()), hasher.hash_one(name));
+        let (id_hash, name_hash) = (id.seeded_hash(&hasher), hasher.hash_one(name));
         Self { id, id_hash, name, name_hash, partition }
     }
 }
@@ -164,7 +164,7 @@ impl<'a> Sought<'a> {
 impl WatchKey {
     fn hash(&self, hasher: &FixedState) -> u64 {
         match self {
-            Self::Id(id) => hasher.hash_one(id.as_u128()),
+            Self::Id(id) => id.seeded_hash(hasher),
             Self::Name(name) => hasher.hash_one(name.as_str()),
         }
     }

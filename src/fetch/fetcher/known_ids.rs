@@ -3,7 +3,6 @@
 use super::entries::NO_SLOT;
 use crate::topic::TopicId;
 use alloc::vec::Vec;
-use core::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
@@ -141,5 +140,5 @@ impl KnownIds {
 }
 
 fn hash(hasher: &FixedState, id: TopicId) -> u64 {
-    hasher.hash_one(id.as_u128())
+    id.seeded_hash(hasher)
 }

@@ -14,7 +14,8 @@ impl Subscriptions {
     /// replica on a broker whose rack changed. The host
     /// [asks each for it](super::super::GroupMetadata::request_refresh).
     ///
-    /// Every change must be told, or [`refresh_all`](Self::refresh_all) called. Nothing is computed before a group asks.
+    /// `image` is the one after the change. Every change must be told, or [`refresh_all`](Self::refresh_all) called.
+    /// Nothing is computed before a group asks.
     ///
     /// O(changed topics and the groups on them); if racks changed, also O(topics with subscriptions) for a word each, and
     /// O(replicas) of those that the word does not exclude.
