@@ -18,15 +18,8 @@ mod floor;
 #[path = "../support/ratio.rs"]
 mod ratio;
 
-use criterion::Criterion;
-use std::time::Duration;
-
 fn main() {
-    let mut criterion = Criterion::default()
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1))
-        .sample_size(20)
-        .configure_from_args();
+    let mut criterion = ratio::criterion();
     cache::bench(&mut criterion);
     fetcher::bench(&mut criterion);
     criterion.final_summary();

@@ -20,15 +20,8 @@ mod group_hash;
 mod ratio;
 mod topic_hash;
 
-use criterion::Criterion;
-use std::time::Duration;
-
 fn main() {
-    let mut criterion = Criterion::default()
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1))
-        .sample_size(20)
-        .configure_from_args();
+    let mut criterion = ratio::criterion();
     topic_hash::bench(&mut criterion);
     group_hash::bench(&mut criterion);
     changes::bench(&mut criterion);

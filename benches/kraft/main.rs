@@ -16,15 +16,8 @@ mod high_watermark;
 mod ratio;
 mod voters;
 
-use criterion::Criterion;
-use std::time::Duration;
-
 fn main() {
-    let mut criterion = Criterion::default()
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1))
-        .sample_size(20)
-        .configure_from_args();
+    let mut criterion = ratio::criterion();
     high_watermark::bench(&mut criterion);
     voters::bench(&mut criterion);
     criterion.final_summary();

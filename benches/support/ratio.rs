@@ -8,6 +8,15 @@ const ROUNDS: usize = 101;
 /// How long one turn takes: short enough to be seldom interrupted.
 const TURN: Duration = Duration::from_micros(300);
 
+/// Criterion as all benches set it up, with what the command line says.
+pub(crate) fn criterion() -> Criterion {
+    Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(20)
+        .configure_from_args()
+}
+
 /// Measures `case` beside `floor`, which does the same work with nothing around it, and prints
 /// `ratio NAME: floor .. ns, crate .. ns, ratio ..`; the ratio is the median of those within a round. Then hands both to
 /// Criterion.

@@ -1,6 +1,6 @@
 //! A leader that begins its epoch, and one that ends it.
 
-use super::{Replica, RequestHeader};
+use super::{Context, Fatal, Replica, RequestHeader};
 use crate::error_code::ErrorCode;
 use crate::kraft::change::RequestId;
 use crate::kraft::effect::Reply;
@@ -26,18 +26,10 @@ impl Replica {
                 replica.reply(id, Reply::BeginQuorumEpoch(Answer::failed(error)));
                 return Ok(());
             }
-            let mut error = replica.check_leader_sender(request.leader_id, request.epoch);
-            if error.is_none() {
-                let endpoints = replica.endpoints_of(request.leader_id, &request.leader_endpoints);
-                replica.maybe_transition(
-                    Some(request.leader_id),
-                    request.epoch,
-                    endpoints,
-                    context,
-                )?;
-                if !replica.is_meant(request.voter) {
-                    error = Some(ErrorCode::InvalidVoterKey);
-                }
+            let BeginQuorumEpochRequest { leader_id, epoch, leader_endpoints, .. } = request;
+            let mut error = replica.hear_leader(*leader_id, *epoch, leader_endpoints, context)?;
+            if error.is_none() && !replica.is_meant(request.voter) {
+                error = Some(ErrorCode::InvalidVoterKey);
             }
             let answer = replica.answer(header, error.unwrap_or(ErrorCode::None), ());
             replica.reply(id, Reply::BeginQuorumEpoch(answer));
@@ -61,15 +53,9 @@ impl Replica {
                 replica.reply(id, Reply::EndQuorumEpoch(Answer::failed(error)));
                 return Ok(());
             }
-            let error = replica.check_leader_sender(request.leader_id, request.epoch);
+            let EndQuorumEpochRequest { leader_id, epoch, leader_endpoints, .. } = request;
+            let error = replica.hear_leader(*leader_id, *epoch, leader_endpoints, context)?;
             if error.is_none() {
-                let endpoints = replica.endpoints_of(request.leader_id, &request.leader_endpoints);
-                replica.maybe_transition(
-                    Some(request.leader_id),
-                    request.epoch,
-                    endpoints,
-                    context,
-                )?;
                 let candidates = request.preferred_candidates.iter().copied();
                 let backoff_ms = replica.config.quorum.local_key().map_or(0, |local| {
                     end_quorum_backoff_ms(local, candidates, replica.config.election_backoff_max_ms)
@@ -86,6 +72,22 @@ impl Replica {
             replica.reply(id, Reply::EndQuorumEpoch(answer));
             Ok(())
         });
+    }
+
+    /// Takes over what a request says of its sender, which leads or has led. Gives why it is not listened to, if it is not.
+    fn hear_leader(
+        &mut self,
+        leader_id: i32,
+        epoch: i32,
+        said: &Endpoints,
+        context: &mut Context<'_>,
+    ) -> Result<Option<ErrorCode>, Fatal> {
+        let error = self.check_leader_sender(leader_id, epoch);
+        if error.is_none() {
+            let endpoints = self.endpoints_of(leader_id, said);
+            self.maybe_transition(Some(leader_id), epoch, endpoints, context)?;
+        }
+        Ok(error)
     }
 
     /// Why a request is not looked at.

@@ -4,11 +4,11 @@ use super::{Context, Replica};
 use crate::error_code::ErrorCode;
 use crate::kraft::accumulator::AppendError;
 use crate::kraft::change::{
-    AddVoter, ChangeEffect, ChangeError, Connection, CurrentLeader, ProbeOutcome, Receiver,
-    ReceiverRole, RemoveVoter, RequestId, UpdateVoter, VoterChanges, admit_add, admit_remove,
-    admit_update,
+    AddVoter, ChangeEffect, ChangeError, Connection, CurrentLeader, LogVoters, ProbeId,
+    ProbeOutcome, Receiver, ReceiverRole, RemoveVoter, RequestId, UpdateVoter, VoterChanges,
+    admit_add, admit_remove, admit_update,
 };
-use crate::kraft::effect::{Effect, Reply};
+use crate::kraft::effect::Reply;
 use crate::kraft::epoch::{EpochState, Leader};
 use crate::kraft::records::ControlRecord;
 use crate::kraft::requests::Correlation;
@@ -28,11 +28,8 @@ impl Replica {
         now: Monotonic,
     ) {
         self.run(now, random, |replica, context| {
-            if let Err(error) = admit_add(request, &replica.receiver()) {
-                replica.refuse(id, error, None);
-                return Ok(());
-            }
-            replica.change(context, |changes, leader, log| {
+            let admitted = admit_add(request, &replica.receiver()).map(drop);
+            replica.take_change(id, admitted, None, context, |changes, leader, log| {
                 changes.add_voter(id, request, leader, log, now);
             });
             Ok(())
@@ -48,11 +45,8 @@ impl Replica {
         now: Monotonic,
     ) {
         self.run(now, random, |replica, context| {
-            if let Err(error) = admit_remove(request, &replica.receiver()) {
-                replica.refuse(id, error, None);
-                return Ok(());
-            }
-            replica.change(context, |changes, leader, log| {
+            let admitted = admit_remove(request, &replica.receiver());
+            replica.take_change(id, admitted, None, context, |changes, leader, log| {
                 changes.remove_voter(id, request, leader, log, now);
             });
             Ok(())
@@ -68,20 +62,30 @@ impl Replica {
         now: Monotonic,
     ) {
         self.run(now, random, |replica, context| {
-            if let Err(error) = admit_update(request, &replica.receiver()) {
-                let leader = replica.current_leader(&request.listener);
-                replica.refuse(id, error, Some(leader));
-                return Ok(());
-            }
-            replica.change(context, |changes, leader, log| {
+            let admitted = admit_update(request, &replica.receiver()).map(drop);
+            let leader = Some(replica.current_leader(&request.listener));
+            replica.take_change(id, admitted, leader, context, |changes, leader, log| {
                 changes.update_voter(id, request, leader, log, now);
             });
             Ok(())
         });
     }
 
-    fn refuse(&mut self, id: RequestId, error: ChangeError, leader: Option<CurrentLeader>) {
-        self.reply(id, Reply::VoterChange { result: Err(error), leader });
+    /// Refuses a request, naming `leader`, or lets the changes take it up.
+    fn take_change(
+        &mut self,
+        id: RequestId,
+        admitted: Result<(), ChangeError>,
+        leader: Option<CurrentLeader>,
+        context: &mut Context<'_>,
+        act: impl FnOnce(&mut VoterChanges, &mut Leader, LogVoters<'_>),
+    ) {
+        if admitted.is_err() {
+            self.reply(id, Reply::VoterChange { result: admitted, leader });
+            return;
+        }
+        self.with_changes(context, act);
+        self.wake = Some(context.now);
     }
 
     fn receiver(&self) -> Receiver<'_> {
@@ -111,24 +115,19 @@ impl Replica {
         }
     }
 
-    /// Lets the changes do something, and carries out what comes of it.
-    fn change(
+    /// Lets the changes of this leadership, if it is one, do something, and carries out what comes of it.
+    fn with_changes<T>(
         &mut self,
         context: &mut Context<'_>,
-        act: impl FnOnce(&mut VoterChanges, &mut Leader, super::LogVoters<'_>),
-    ) {
-        let log = super::LogVoters {
-            voters: self.control.voters(),
-            offset: self.control.voters_offset(),
-            kraft_version: self.control.kraft_version(),
+        act: impl FnOnce(&mut VoterChanges, &mut Leader, LogVoters<'_>) -> T,
+    ) -> Option<T> {
+        let log = LogVoters::from(&self.control);
+        let result = match (&mut self.changes, self.quorum.state_mut()) {
+            (Some(changes), EpochState::Leader(leader)) => Some(act(changes, leader, log)),
+            _ => None,
         };
-        if let (Some(changes), EpochState::Leader(leader)) =
-            (&mut self.changes, self.quorum.state_mut())
-        {
-            act(changes, leader, log);
-        }
-        self.wake = Some(context.now);
         self.carry_out_changes(context);
+        result
     }
 
     fn carry_out_changes(&mut self, context: &mut Context<'_>) {
@@ -172,10 +171,7 @@ impl Replica {
     pub(super) fn carry_out_last(&mut self, mut changes: VoterChanges) {
         while let Some(effect) = changes.poll_effect() {
             if let ChangeEffect::Answer { request, result, leader } = effect {
-                self.effect(Effect::Reply {
-                    request,
-                    reply: Reply::VoterChange { result, leader },
-                });
+                self.reply(request, Reply::VoterChange { result, leader });
             }
         }
     }
@@ -183,32 +179,20 @@ impl Replica {
     /// Gives up a change whose time is over. Gives the milliseconds until the running one's is.
     pub(super) fn poll_changes(&mut self, context: &mut Context<'_>) -> i64 {
         let now = context.now;
-        if let (Some(changes), EpochState::Leader(leader)) =
-            (&mut self.changes, self.quorum.state())
-        {
-            changes.handle_timeout(leader, now);
-        }
-        self.carry_out_changes(context);
+        self.with_changes(context, |changes, leader, _| changes.handle_timeout(leader, now));
         let deadline = self.changes.as_ref().and_then(VoterChanges::next_deadline);
         deadline.map_or(i64::MAX, |deadline| deadline.millis_since(now))
     }
 
     /// More is committed; a leader that is no voter any more is to resign.
     pub(super) fn changes_see_high_watermark(&mut self, context: &mut Context<'_>) {
-        let log = super::LogVoters {
-            voters: self.control.voters(),
-            offset: self.control.voters_offset(),
-            kraft_version: self.control.kraft_version(),
-        };
-        if let (Some(changes), EpochState::Leader(leader)) =
-            (&mut self.changes, self.quorum.state_mut())
-        {
+        let resigns = self.with_changes(context, |changes, leader, log| {
             changes.high_watermark_moved(leader, log);
-            if leader.is_resignation_requested() {
-                self.wake = Some(context.now);
-            }
+            leader.is_resignation_requested()
+        });
+        if resigns == Some(true) {
+            self.wake = Some(context.now);
         }
-        self.carry_out_changes(context);
     }
 
     pub(super) fn is_probe(&self, correlation: Correlation) -> bool {
@@ -231,23 +215,14 @@ impl Replica {
 
     fn probe_outcome(
         &mut self,
-        id: crate::kraft::change::ProbeId,
+        id: ProbeId,
         outcome: ProbeOutcome,
         context: &mut Context<'_>,
     ) -> Connection {
         let now = context.now;
-        let log = super::LogVoters {
-            voters: self.control.voters(),
-            offset: self.control.voters_offset(),
-            kraft_version: self.control.kraft_version(),
-        };
-        let connection = match (&mut self.changes, self.quorum.state_mut()) {
-            (Some(changes), EpochState::Leader(leader)) => {
-                changes.probed(id, outcome, leader, log, now)
-            }
-            _ => Connection::Free,
-        };
-        self.carry_out_changes(context);
-        connection
+        let connection = self.with_changes(context, |changes, leader, log| {
+            changes.probed(id, outcome, leader, log, now)
+        });
+        connection.unwrap_or(Connection::Free)
     }
 }

@@ -48,14 +48,14 @@ impl Replica {
                 (ErrorCode::InvalidRequest, replica.no_records())
             };
             if error.is_none() && replica.may_wait(request, &body) {
+                let deadline = now.saturating_add(request.max_wait_ms.into());
                 replica.parked.park(ParkedFetch {
                     id,
                     version: header.version,
                     listener: header.listener.clone(),
                     request: request.clone(),
-                    deadline: now.saturating_add(request.max_wait_ms.into()),
+                    deadline,
                 });
-                let deadline = now.saturating_add(request.max_wait_ms.into());
                 replica.wake = replica.wake.map_or(Some(deadline), |wake| Some(wake.min(deadline)));
                 return Ok(());
             }

@@ -181,20 +181,12 @@ impl Replica {
     /// and nobody leads, as with Kafka. So a leader is better stopped by [`shut_down`](Self::shut_down), or removed once
     /// another one leads.
     pub fn is_observer(&self) -> bool {
-        self.quorum.is_observer(self.latest())
+        self.quorum.is_observer(self.latest_voters())
     }
 
     /// What its log says of the voters, committed or not.
     pub fn latest_voters(&self) -> LogVoters<'_> {
-        self.latest()
-    }
-
-    fn latest(&self) -> LogVoters<'_> {
-        LogVoters {
-            voters: self.control.voters(),
-            offset: self.control.voters_offset(),
-            kraft_version: self.control.kraft_version(),
-        }
+        LogVoters::from(&self.control)
     }
 
     fn effect(&mut self, effect: Effect) {

@@ -113,7 +113,7 @@ impl Replica {
     /// Tells voters that do not fetch who leads.
     fn begin_quorum_epoch(&mut self, context: &Context<'_>) -> i64 {
         let now = context.now;
-        if self.quorum.is_only_voter(self.latest()) {
+        if self.quorum.is_only_voter(self.latest_voters()) {
             return i64::MAX;
         }
         let Some(leader) = self.leader_mut() else { return i64::MAX };

@@ -41,7 +41,7 @@ impl Replica {
         let transition = self.quorum.to_unattached(
             epoch,
             leader_id,
-            self.latest(),
+            self.latest_voters(),
             &mut context.random,
             context.now,
         )?;
@@ -58,15 +58,20 @@ impl Replica {
         context: &mut Context<'_>,
     ) -> Result<(), Fatal> {
         let epoch = self.quorum.epoch();
-        let transition =
-            self.quorum.add_vote(epoch, key, self.latest(), &mut context.random, context.now)?;
+        let transition = self.quorum.add_vote(
+            epoch,
+            key,
+            self.latest_voters(),
+            &mut context.random,
+            context.now,
+        )?;
         self.enter(transition, context);
         Ok(())
     }
 
     pub(super) fn become_prospective(&mut self, context: &mut Context<'_>) -> Result<(), Fatal> {
         let transition =
-            self.quorum.to_prospective(self.latest(), &mut context.random, context.now)?;
+            self.quorum.to_prospective(self.latest_voters(), &mut context.random, context.now)?;
         self.enter(transition, context);
         self.connections.reset_all();
         self.count_votes(context)
@@ -74,7 +79,7 @@ impl Replica {
 
     fn become_candidate(&mut self, context: &mut Context<'_>) -> Result<(), Fatal> {
         let transition =
-            self.quorum.to_candidate(self.latest(), &mut context.random, context.now)?;
+            self.quorum.to_candidate(self.latest_voters(), &mut context.random, context.now)?;
         self.enter(transition, context);
         self.tell_leader_change();
         self.connections.reset_all();
@@ -118,7 +123,7 @@ impl Replica {
 
     fn become_leader(&mut self, context: &mut Context<'_>) -> Result<(), Fatal> {
         let end_offset = self.log.end_offset();
-        let transition = self.quorum.to_leader(end_offset, self.latest(), context.now)?;
+        let transition = self.quorum.to_leader(end_offset, self.latest_voters(), context.now)?;
         let EpochState::Leader(leader) = transition.next() else { return Ok(()) };
         let epoch = leader.epoch();
         let granting = leader.granting_voters().iter().copied();
@@ -152,8 +157,13 @@ impl Replica {
         endpoints: Endpoints,
         context: &mut Context<'_>,
     ) -> Result<(), Fatal> {
-        let transition =
-            self.quorum.to_follower(epoch, leader_id, endpoints, self.latest(), context.now)?;
+        let transition = self.quorum.to_follower(
+            epoch,
+            leader_id,
+            endpoints,
+            self.latest_voters(),
+            context.now,
+        )?;
         self.drop_download();
         self.enter(transition, context);
         self.tell_leader_change();
@@ -167,8 +177,12 @@ impl Replica {
         let successors = leader.preferred_successors();
         // Told while this replica still leads: the epoch has no other leader.
         self.fail_parked(ErrorCode::NotLeaderOrFollower);
-        let transition =
-            self.quorum.to_resigned(successors, self.latest(), &mut context.random, context.now)?;
+        let transition = self.quorum.to_resigned(
+            successors,
+            self.latest_voters(),
+            &mut context.random,
+            context.now,
+        )?;
         self.enter(transition, context);
         self.connections.reset_all();
         Ok(())
@@ -214,7 +228,7 @@ impl Replica {
         if !endpoints.is_empty() {
             return self.become_follower(epoch, leader_id, endpoints, context);
         }
-        let transition = self.quorum.learn_leader(leader_id, self.latest(), context.now)?;
+        let transition = self.quorum.learn_leader(leader_id, self.latest_voters(), context.now)?;
         self.enter(transition, context);
         self.tell_leader_change();
         self.connections.reset_all();

@@ -78,7 +78,7 @@ impl Replica {
         let Some(Shutdown { deadline, is_completed }) = self.shutdown else { return false };
         let has_time = deadline.millis_since(context.now) > 0;
         let is_free = self.is_observer()
-            || self.quorum.is_only_voter(self.latest())
+            || self.quorum.is_only_voter(self.latest_voters())
             || self.quorum.has_remote_leader();
         let is_over = is_completed || !has_time || is_free;
         if is_over && !is_completed {

@@ -84,11 +84,7 @@ impl Replica {
         if bootstrap.is_empty() {
             return Err(StartReplicaError::NobodyToAsk);
         }
-        let latest = LogVoters {
-            voters: control.voters(),
-            offset: control.voters_offset(),
-            kraft_version: control.kraft_version(),
-        };
+        let latest = LogVoters::from(&control);
         let epoch = log.last_fetched_epoch();
         let started =
             QuorumState::start(config.quorum.clone(), election, epoch, latest, &mut random, now)?;
@@ -120,7 +116,7 @@ impl Replica {
                 state,
                 EpochState::Unattached(_) | EpochState::Follower(_) | EpochState::Resigned(_)
             );
-            if replica.quorum.is_only_voter(replica.latest()) && is_idle {
+            if replica.quorum.is_only_voter(replica.latest_voters()) && is_idle {
                 return replica.become_prospective(context);
             }
             replica.count_votes(context)
