@@ -1,17 +1,16 @@
 //! Elections, as a host sees them.
 
-use crate::host::{Host, Least, config, endpoints, header, key, node, storage};
+use crate::host::{Host, Least, config, endpoints, header, key, node, nothing_fetched, storage};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
     Answer, BeginQuorumEpochRequest, Effect, ElectionState, Endpoints, EpochState, EpochStateKind,
-    FetchedRecords, OffsetAndEpoch, PartitionAnswer, Response, VoteRequest,
+    OffsetAndEpoch, PartitionAnswer, Response, VoteRequest,
 };
 
 #[test]
 fn a_vote_is_durable_before_it_is_answered() {
     let mut host = Host::unattached();
     host.effects.clear();
-    let id = host.request_id();
     let request = VoteRequest {
         voter: Some(key(1)),
         candidate: key(2),
@@ -19,8 +18,7 @@ fn a_vote_is_durable_before_it_is_answered() {
         log_end: OffsetAndEpoch::new(10, 4),
         is_pre_vote: false,
     };
-    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
-    host.carry_out();
+    host.ask_for_vote(&request);
     let place = |wanted: fn(&Effect) -> bool| host.effects.iter().rposition(wanted);
     let persisted = place(
         |effect| matches!(effect, Effect::Persist(persist) if persist.election.voted_key() == Some(key(2))),
@@ -66,13 +64,7 @@ fn a_leader_without_endpoints_is_known_and_followed_once_it_says_where_it_is() {
     assert!(to.id < 0, "a bootstrap server is asked, not {to:?}");
 
     // It is that leader, and has nothing new.
-    let body = FetchedRecords {
-        high_watermark: Some(10),
-        log_start_offset: 0,
-        diverging: None,
-        snapshot: None,
-        records: Vec::new(),
-    };
+    let body = nothing_fetched(Some(10));
     let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(4), epoch: 5, body };
     let nodes = vec![node(4)];
     let answer = Answer { error: ErrorCode::None, partition: Some(partition), nodes };

@@ -2,9 +2,9 @@
 
 use kafka_coordination::kraft::{
     ControlLog, ControlRecord, Correlation, DirectoryId, Effect, ElectionState, Endpoint,
-    Endpoints, KRaftVersion, ListenerName, LogIndex, Node, OffsetAndEpoch, QuorumConfig, Replica,
-    ReplicaConfig, ReplicaKey, Reply, Request, RequestHeader, RequestId, Storage,
-    SupportedVersions, VoterNode, VoterSet,
+    Endpoints, FetchedRecords, KRaftVersion, ListenerName, LogBatch, LogIndex, Node,
+    OffsetAndEpoch, QuorumConfig, Replica, ReplicaConfig, ReplicaKey, Reply, Request,
+    RequestHeader, RequestId, Storage, SupportedVersions, VoteRequest, VoterNode, VoterSet,
 };
 use kafka_coordination::{Monotonic, Random};
 use std::num::NonZeroU32;
@@ -44,6 +44,17 @@ pub(crate) fn header() -> RequestHeader<'static> {
         is_metadata_partition: true,
         version: 18,
         listener: ListenerName::new(LISTENER),
+    }
+}
+
+/// What a leader answers to a fetch that has nothing new.
+pub(crate) const fn nothing_fetched(high_watermark: Option<i64>) -> FetchedRecords<Vec<LogBatch>> {
+    FetchedRecords {
+        high_watermark,
+        log_start_offset: 0,
+        diverging: None,
+        snapshot: None,
+        records: Vec::new(),
     }
 }
 
@@ -146,6 +157,13 @@ impl Host {
     pub(crate) fn request_id(&mut self) -> RequestId {
         self.next_request += 1;
         RequestId(self.next_request)
+    }
+
+    /// Hands in a request for a vote.
+    pub(crate) fn ask_for_vote(&mut self, request: &VoteRequest) {
+        let id = self.request_id();
+        self.replica.handle_vote(id, &header(), request, &mut Least, self.now);
+        self.carry_out();
     }
 
     /// The requests that were sent since the last time.

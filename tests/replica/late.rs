@@ -103,7 +103,6 @@ fn a_snapshot_is_installed_although_its_leader_is_followed_no_more() {
     host.respond(correlation, Response::FetchSnapshot(answer(body)));
     assert!(host.effects.contains(&Effect::InstallSnapshot(SNAPSHOT)), "{:?}", host.effects);
 
-    let id = host.request_id();
     let request = VoteRequest {
         voter: Some(key(1)),
         candidate: key(3),
@@ -111,8 +110,7 @@ fn a_snapshot_is_installed_although_its_leader_is_followed_no_more() {
         log_end: SNAPSHOT,
         is_pre_vote: false,
     };
-    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
-    host.carry_out();
+    host.ask_for_vote(&request);
     assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Unattached);
     host.effects.clear();
     host.replica.snapshot_installed(SNAPSHOT, Vec::new(), &mut Least, host.now);
@@ -134,7 +132,6 @@ fn an_observer_that_is_a_voter_once_the_log_is_cut_stands_for_election() {
     assert!(host.effects.contains(&Effect::Truncate { end_offset: 10 }), "{:?}", host.effects);
 
     // The epoch goes on before the log is cut.
-    let id = host.request_id();
     let request = VoteRequest {
         voter: Some(key(1)),
         candidate: key(3),
@@ -142,8 +139,7 @@ fn an_observer_that_is_a_voter_once_the_log_is_cut_stands_for_election() {
         log_end: OffsetAndEpoch::new(9, 4),
         is_pre_vote: false,
     };
-    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
-    host.carry_out();
+    host.ask_for_vote(&request);
     host.replica.truncated(10, &mut Least, host.now);
     host.tick();
     assert!(!host.replica.is_observer());

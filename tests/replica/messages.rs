@@ -1,11 +1,10 @@
 //! Messages that contradict what is known: Kafka's process ends on each of them.
 
-use crate::host::{Host, Least, config, endpoints, header, key, node, storage};
+use crate::host::{Host, Least, config, endpoints, header, key, node, nothing_fetched, storage};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
     Answer, BeginQuorumEpochRequest, ElectionState, EndQuorumEpochRequest, EpochStateKind,
-    FetchSnapshotRequest, FetchedRecords, OffsetAndEpoch, PartitionAnswer, Reply, Response,
-    VoteRequest,
+    FetchSnapshotRequest, OffsetAndEpoch, PartitionAnswer, Reply, Response, VoteRequest,
 };
 
 fn error_of<T>(answer: &Answer<T>) -> ErrorCode {
@@ -59,7 +58,6 @@ fn a_message_that_names_the_receiver_as_leader_is_sent_away() {
 fn a_vote_request_of_the_receivers_own_id_is_sent_away() {
     let mut host = Host::unattached();
     host.effects.clear();
-    let id = host.request_id();
     let request = VoteRequest {
         voter: Some(key(1)),
         candidate: key(1),
@@ -67,8 +65,7 @@ fn a_vote_request_of_the_receivers_own_id_is_sent_away() {
         log_end: OffsetAndEpoch::new(10, 4),
         is_pre_vote: false,
     };
-    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
-    host.carry_out();
+    host.ask_for_vote(&request);
     let replies = host.replies();
     assert!(
         matches!(&replies[..], [Reply::Vote(answer)] if error_of(answer) == ErrorCode::InvalidRequest),
@@ -84,7 +81,6 @@ fn a_replica_without_id_has_no_vote_to_give() {
     let election = ElectionState::with_unknown_leader(5, []);
     let mut host = Host::start(config, storage(&[1, 2, 3], &[(9, 4)], election));
     host.effects.clear();
-    let id = host.request_id();
     let request = VoteRequest {
         voter: None,
         candidate: key(2),
@@ -92,8 +88,7 @@ fn a_replica_without_id_has_no_vote_to_give() {
         log_end: OffsetAndEpoch::new(10, 4),
         is_pre_vote: false,
     };
-    host.replica.handle_vote(id, &header(), &request, &mut Least, host.now);
-    host.carry_out();
+    host.ask_for_vote(&request);
     assert_eq!(host.replica.fatal(), None);
     let replies = host.replies();
     assert!(
@@ -110,13 +105,7 @@ fn a_replica_that_is_said_to_lead_and_does_not_knows_no_leader() {
         host.effects.clear();
         host.tick();
         let (correlation, ..) = host.only_sent();
-        let body = FetchedRecords {
-            high_watermark: None,
-            log_start_offset: 0,
-            diverging: None,
-            snapshot: None,
-            records: Vec::new(),
-        };
+        let body = nothing_fetched(None);
         let (error, leader_id) = (ErrorCode::NotLeaderOrFollower, Some(1));
         let partition = PartitionAnswer { error, leader_id, epoch, body };
         let nodes = vec![node(1)];
@@ -168,13 +157,7 @@ fn an_answer_of_invalid_request_makes_the_connection_rest() {
     host.effects.clear();
     host.tick();
     let (correlation, ..) = host.only_sent();
-    let body = FetchedRecords {
-        high_watermark: None,
-        log_start_offset: 0,
-        diverging: None,
-        snapshot: None,
-        records: Vec::new(),
-    };
+    let body = nothing_fetched(None);
     let error = ErrorCode::InvalidRequest;
     let partition = PartitionAnswer { error, leader_id: Some(2), epoch: 5, body };
     let answer =

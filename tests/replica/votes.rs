@@ -1,10 +1,12 @@
 //! Who votes for whom, and who stands for election: cases that quorums have met.
 
-use crate::host::{Host, Least, config, endpoints, header, key, node, storage, voter};
+use crate::host::{
+    Host, Least, config, endpoints, header, key, node, nothing_fetched, storage, voter,
+};
 use kafka_coordination::kraft::{
     Answer, AppendError, BeginQuorumEpochRequest, ControlRecord, Effect, ElectionState,
-    EndQuorumEpochRequest, EpochStateKind, FetchedRecords, OffsetAndEpoch, PartitionAnswer, Reply,
-    Request, Response, VoteRequest, VoterSet,
+    EndQuorumEpochRequest, EpochStateKind, OffsetAndEpoch, PartitionAnswer, Reply, Request,
+    Response, VoteRequest, VoterSet,
 };
 use kafka_coordination::{ErrorCode, Monotonic};
 
@@ -49,13 +51,7 @@ fn fetch(host: &mut Host, leader: i32, epoch: i32) {
     host.tick();
     let (correlation, to, _) = host.only_sent();
     assert_eq!(to.id, leader);
-    let body = FetchedRecords {
-        high_watermark: None,
-        log_start_offset: 0,
-        diverging: None,
-        snapshot: None,
-        records: Vec::new(),
-    };
+    let body = nothing_fetched(None);
     let leader_id = Some(leader);
     let partition = PartitionAnswer { error: ErrorCode::None, leader_id, epoch, body };
     let nodes = vec![node(leader)];
