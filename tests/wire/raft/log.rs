@@ -58,9 +58,9 @@ fn what_is_written_is_read_again() {
 }
 
 fn values_of(count: usize) -> LogBatch {
-    let values = vec![Bytes::from_static(b"v"); count];
+    let records = vec![Bytes::from_static(b"v"); count];
     let last_offset = 9 + i64::try_from(count).unwrap();
-    LogBatch { last_offset, content: BatchContent::Records(values), ..values() }
+    LogBatch { last_offset, content: BatchContent::Records(records), ..values() }
 }
 
 #[test]
