@@ -15,6 +15,8 @@ use kafka_coordination::kraft::{
     Answer, Endpoint, Endpoints, ListenerName, Node, PartitionAnswer, ReplicaKey,
 };
 use kafka_coordination::wire::Preamble;
+use kafka_protocol::messages::{ApiKey, RequestHeader, RequestKind};
+use kafka_protocol::protocol::Decodable;
 
 /// Replica 1 with its directory.
 const A: ReplicaKey = ReplicaKey::from_wire(1, 0x7000_0000_0000_0000_0000_0000_0000_0001);
@@ -55,4 +57,18 @@ fn answer<T>(error: ErrorCode, leader_id: Option<i32>, body: T, tells: bool) -> 
         partition: Some(PartitionAnswer { error, leader_id, epoch: 5, body }),
         nodes: node.filter(|_| tells).into_iter().collect(),
     }
+}
+
+/// The request that Kafka's bytes at this version are.
+pub(crate) fn filled(key: ApiKey, version: i16) -> RequestKind {
+    let requests = match key {
+        ApiKey::Vote => kafka::VOTE,
+        ApiKey::BeginQuorumEpoch => kafka::BEGIN,
+        ApiKey::EndQuorumEpoch => kafka::END,
+        _ => kafka::SNAPSHOT,
+    };
+    let (_, hex) = requests.iter().find(|(written, _)| *written == version).unwrap();
+    let mut bytes = bytes(hex);
+    RequestHeader::decode(&mut bytes, key.request_header_version(version)).unwrap();
+    RequestKind::decode(key, &mut bytes, version).unwrap()
 }
