@@ -1,6 +1,6 @@
 //! What two nodes have in common.
 
-use super::{bytes, hex, kafka, listener, preamble};
+use super::{bytes, kafka, listener, preamble};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{Response, SupportedVersions};
@@ -17,7 +17,7 @@ fn apis_and_levels_are_told_as_kafka_tells_them() {
         let apis = [(1, 4..=17), (18, 0..=5), (52, 0..=1)];
         let response = api_versions_response(apis, SupportedVersions::ALL, *version);
         let encoded = ReplyTo::new(preamble(18, *version)).encode(&response).unwrap();
-        assert_eq!(hex(&encoded), *expected, "version {version}");
+        assert_eq!(encoded, bytes(expected), "version {version}");
     }
 }
 
@@ -60,7 +60,7 @@ fn a_voter_tells_which_levels_it_supports() {
 fn a_version_that_is_not_known_is_answered_in_the_form_of_version_0() {
     let (_, expected) = kafka::API_VERSIONS_UNSUPPORTED[0];
     let sent = preamble(18, 5);
-    assert_eq!(hex(&unsupported_api_versions(sent).unwrap()), expected);
+    assert_eq!(unsupported_api_versions(sent).unwrap(), bytes(expected));
 
     // Who asked reads it so, and asks again.
     let (error, peer) = PeerVersions::decode(preamble(18, 4), bytes(expected)).unwrap();

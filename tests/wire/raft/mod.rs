@@ -7,6 +7,7 @@ mod kafka;
 mod log;
 mod received;
 mod replies;
+mod round_trips;
 mod sent;
 
 use bytes::Bytes;
@@ -28,10 +29,6 @@ const CORRELATION_ID: i32 = 7;
 fn bytes(hex: &str) -> Bytes {
     let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
     (0..hex.len()).step_by(2).map(digit).collect::<Vec<_>>().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn listener() -> ListenerName {

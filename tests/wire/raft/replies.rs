@@ -1,7 +1,7 @@
 //! Replies of every version: byte for byte what Kafka writes.
 
 use super::kafka::{self, Versions};
-use super::{answer, bytes, hex, preamble};
+use super::{answer, bytes, preamble};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
@@ -22,18 +22,18 @@ const REMOVE: i16 = 81;
 /// The first version of `Fetch` that is answered with endpoints.
 const FETCH_TELLS: i16 = 17;
 
-fn each(api_key: i16, expected: Versions, bytes: &Bytes, reply: impl Fn(i16) -> Reply) {
+fn each(api_key: i16, expected: Versions, carried: &Bytes, reply: impl Fn(i16) -> Reply) {
     for (version, expected) in expected {
         let reply_to = ReplyTo::new(preamble(api_key, *version));
-        let encoded = reply_to.encode_reply(&reply(*version), bytes.clone()).unwrap();
-        assert_eq!(hex(&encoded), *expected, "api {api_key}, version {version}");
+        let encoded = reply_to.encode_reply(&reply(*version), carried.clone()).unwrap();
+        assert_eq!(encoded, bytes(expected), "api {api_key}, version {version}");
     }
 }
 
 fn each_error(api_key: i16, expected: Versions, error: ErrorCode) {
     for (version, expected) in expected {
         let encoded = ReplyTo::new(preamble(api_key, *version)).encode_error(error).unwrap();
-        assert_eq!(hex(&encoded), *expected, "api {api_key}, version {version}");
+        assert_eq!(encoded, bytes(expected), "api {api_key}, version {version}");
     }
 }
 
@@ -113,8 +113,8 @@ fn part(position: i64) -> FetchedSnapshot<Option<ReadSnapshot>> {
 
 #[test]
 fn parts_of_snapshots_are_told_about_unless_there_is_none() {
-    let bytes = Bytes::from_static(&[1, 2, 3]);
-    each(FETCH_SNAPSHOT, kafka::SNAPSHOT_PART, &bytes, |_| {
+    let part_of_it = Bytes::from_static(&[1, 2, 3]);
+    each(FETCH_SNAPSHOT, kafka::SNAPSHOT_PART, &part_of_it, |_| {
         Reply::FetchSnapshot(answer(ErrorCode::None, Some(3), part(77), true))
     });
     each(FETCH_SNAPSHOT, kafka::SNAPSHOT_NOT_FOUND, &Bytes::new(), |_| {
@@ -130,11 +130,11 @@ fn another_partition_than_the_metadata_log_has_no_snapshot() {
         let reply_to = Received::decode(bytes(request)).unwrap().reply_to().clone();
         let refused = Reply::FetchSnapshot(Answer::failed(ErrorCode::InvalidRequest));
         let encoded = reply_to.encode_reply(&refused, Bytes::new()).unwrap();
-        assert_eq!(hex(&encoded), *expected, "version {version}");
+        assert_eq!(encoded, bytes(expected), "version {version}");
         // Who means another cluster is told that first.
         let refused = Reply::FetchSnapshot(Answer::failed(ErrorCode::InconsistentClusterId));
         let encoded = reply_to.encode_reply(&refused, Bytes::new()).unwrap();
-        assert_eq!(hex(&encoded), "0000000700000000000068".to_owned() + "0100");
+        assert_eq!(encoded, bytes("00000007000000000000680100"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests of every version: byte for byte what Kafka writes.
 
 use super::kafka::{self, Versions};
-use super::{A, B, CORRELATION_ID, endpoints, hex, preamble};
+use super::{A, B, CORRELATION_ID, bytes, endpoints, preamble};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
     AddVoterRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRecordsRequest,
@@ -26,9 +26,9 @@ fn peer(api_key: i16, version: i16) -> PeerVersions {
 fn each(api_key: i16, expected: Versions, request: impl Fn(i16) -> Request) {
     for (version, expected) in expected {
         let peer = peer(api_key, *version);
-        let (sent, bytes) =
+        let (sent, encoded) =
             encode_request(&request(*version), &SENDER, &peer, CORRELATION_ID).unwrap();
-        assert_eq!(hex(&bytes), *expected, "api {api_key}, version {version}");
+        assert_eq!(encoded, bytes(expected), "api {api_key}, version {version}");
         assert_eq!(sent, preamble(api_key, *version));
     }
 }
@@ -139,16 +139,14 @@ fn a_new_connection_is_asked_for_its_versions_and_nothing_else() {
 }
 
 #[test]
-fn an_endpoint_that_is_too_long_is_refused() {
-    let host = "h".repeat(40_000);
-    let leader_endpoints =
-        [kafka_coordination::kraft::Endpoint::new("CONTROLLER", host, 1)].into_iter().collect();
-    let begin = Request::BeginQuorumEpoch(BeginQuorumEpochRequest {
-        voter: None,
+fn text_that_a_version_cannot_count_is_refused() {
+    let end = Request::EndQuorumEpoch(EndQuorumEpochRequest {
         leader_id: 1,
         epoch: 5,
-        leader_endpoints,
+        preferred_candidates: Vec::new(),
+        leader_endpoints: endpoints(),
     });
-    let outcome = encode_request(&begin, &SENDER, &peer(53, 1), 1);
-    assert!(outcome.is_ok() || matches!(outcome, Err(WireError::Malformed { .. })));
+    let cluster_id = &"c".repeat(40_000);
+    let refused = encode_request(&end, &Sender { cluster_id, ..SENDER }, &peer(54, 0), 1);
+    assert!(matches!(refused, Err(WireError::Malformed { api_key: 54, .. })), "{refused:?}");
 }
