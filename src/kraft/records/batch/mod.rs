@@ -1,10 +1,13 @@
-//! Batches of control records: record batches of format 2, as the quorum's log holds them.
+//! Record batches of format 2, as the quorum's log holds them.
 
+mod encoder;
 mod error;
+mod log;
 mod read;
 mod write;
 
 pub use error::BatchError;
+pub use log::encode_log_batch;
 pub use read::{Batch, Batches};
 pub use write::{ControlBatch, encode_control_batch};
 
@@ -16,6 +19,9 @@ const CHECKED_FROM: usize = 21;
 
 /// The only magic number that is read and written.
 const MAGIC: i8 = 2;
+
+/// The attributes of a batch of data that is not compressed.
+const DATA: i16 = 0;
 
 /// The attribute of batches of control records.
 const CONTROL: i16 = 0x20;
