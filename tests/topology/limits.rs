@@ -1,6 +1,6 @@
 //! Plugins that do not answer or cannot fence, clocks that go back or end.
 
-use crate::one::{Least, One, PUSH, at, drain, manager};
+use crate::one::{Alike, Least, One, PUSH, at, drain, manager};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::topology::{
     Belief, ClassicJoin, Cleanup, Description, Effect, Ending, Fencing, Heartbeat, InMemoryPlugin,
@@ -67,7 +67,7 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
 
 #[test]
 fn cleanups_come_in_time_and_one_at_a_time() {
-    let mut manager = manager(Fencing::Tokens, None);
+    let mut manager = manager(Fencing::Tokens, Some(u32::MAX));
     let mut group = One::new(3, Life::Empty);
     manager.observe("g", group.0.as_ref());
     assert_eq!(manager.next_deadline(), Some(at(600_000)));
@@ -89,6 +89,59 @@ fn cleanups_come_in_time_and_one_at_a_time() {
     let counters = manager.counters();
     assert_eq!((counters.cleanup_cycles, counters.cleanup_eligible), (2, 2));
     assert_eq!((counters.deletes, counters.failed_deletes), (0, 1));
+}
+
+#[test]
+fn a_cleanup_whose_call_is_not_answered_does_not_end_all_cleanup() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Empty);
+    manager.observe("g", group.0.as_ref());
+    for tick in [600_000, 1_200_000, 1_800_000] {
+        manager.handle_timeout(&group, &mut Least, at(tick));
+        assert_eq!(drain(&mut manager, &mut group, at(tick)).deletes.len(), 1, "at {tick}");
+        assert_eq!(manager.next_deadline(), Some(at(tick + 600_000)));
+    }
+    assert_eq!(manager.counters().failed_deletes, 2);
+}
+
+#[test]
+fn the_end_of_the_clock_is_no_deadline_for_ever() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Empty);
+    manager.observe("g", group.0.as_ref());
+    let mut now = at(i64::MAX - 600_000);
+    for _ in 0..9 {
+        manager.handle_timeout(&group, &mut Least, now);
+        drain(&mut manager, &mut group, now);
+        let Some(next) = manager.next_deadline() else { break };
+        assert!(next > now, "a host would spin");
+        now = next;
+    }
+    assert_eq!((manager.next_deadline(), manager.operation_count()), (None, 0));
+}
+
+/// A clock that went back, or a state of other settings.
+#[test]
+fn the_first_call_to_be_given_up_need_not_be_the_first_that_was_made() {
+    let mut manager = manager(Fencing::Tokens, Some(1_000));
+    let groups = Alike(One::new(-2, Life::Live).0.unwrap());
+    let [late, early] = [("late", 9_000), ("early", 5_000)].map(|(group_id, now)| {
+        let request = PushRequest { group_id, ..PUSH };
+        let operation = manager.push(&request, &groups, &mut Least, at(now));
+        assert_eq!(manager.poll_effect(), Some(Effect::AwaitCommit { operation }));
+        manager.written(operation, Ok(()), &groups, &mut Least, at(now));
+        assert!(matches!(manager.poll_effect(), Some(Effect::Set { .. })));
+        operation
+    });
+    let state = manager.export().unwrap();
+    let mut manager = TopologyManager::import(manager.config().clone(), &state).unwrap();
+    for (push, deadline) in [(early, 6_000), (late, 10_000)] {
+        assert_eq!(manager.next_deadline(), Some(at(deadline)));
+        manager.handle_timeout(&groups, &mut Least, at(deadline));
+        let answer = manager.poll_effect();
+        assert!(matches!(answer, Some(Effect::AnswerPush { operation, .. }) if operation == push));
+        assert!(!manager.has_effects());
+    }
 }
 
 #[test]
