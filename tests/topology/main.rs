@@ -16,6 +16,7 @@ mod driver;
 mod invariants;
 mod limits;
 mod one;
+mod operations;
 mod reported_cases;
 mod state;
 #[path = "../support/streams_broker/mod.rs"]
