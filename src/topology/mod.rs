@@ -111,8 +111,8 @@
 //!
 //! # Invariants
 //!
-//! By the latest and by the committed state, if nobody but the manager calls the plugin and a plugin
-//! fences:
+//! By the latest and by the committed state, if nobody but the manager calls the plugin, and calls are
+//! fenced or live no longer than was said:
 //!
 //! - TB-1: a call that may take effect is covered: what is stored is uncertain, or what the call leaves.
 //! - TB-2: if an epoch is held, it is the one that the plugin holds, and no delete may take effect.

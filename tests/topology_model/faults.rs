@@ -1,6 +1,7 @@
 //! Faults of a host or a plugin, planted around the manager: the proof finds each.
 
-use crate::ours::Ours;
+use crate::coordinator::Coordinator;
+use crate::ours::{Ours, Unfenced};
 use crate::proof::promises;
 use crate::search::explore;
 use crate::world::{Action, Budget, Faults};
@@ -9,9 +10,16 @@ use crate::world::{Action, Budget, Faults};
 const LIFE: Budget = Budget { pushes: 1, joins: 2, leaves: 2, ..Budget::NONE };
 
 fn breaks(budget: Budget, faults: Faults) -> (Vec<&'static str>, Vec<Action>) {
-    let sound = explore::<Ours>(budget, Faults::default(), &promises());
+    breaks_of::<Ours>(budget, faults)
+}
+
+fn breaks_of<C: Coordinator + Send + Sync + 'static>(
+    budget: Budget,
+    faults: Faults,
+) -> (Vec<&'static str>, Vec<Action>) {
+    let sound = explore::<C>(budget, Faults::default(), &promises());
     assert_eq!(sound.broken, None, "without the fault");
-    explore::<Ours>(budget, faults, &promises()).broken.expect("with the fault")
+    explore::<C>(budget, faults, &promises()).broken.expect("with the fault")
 }
 
 #[test]
@@ -37,4 +45,13 @@ fn a_plugin_that_ignores_tokens_is_caught_by_a_late_call() {
     let (broken, way) = breaks(budget, faults);
     assert!(broken.contains(&"TB-3: nothing means nothing"), "{broken:?}");
     assert!(way.iter().any(|it| matches!(it, Action::Crash(_) | Action::Move)), "{way:?}");
+}
+
+#[test]
+fn a_coordinator_that_does_not_wait_for_the_end_of_old_calls_is_caught_by_one() {
+    let faults = Faults { calls_live_longer: true, ..Faults::default() };
+    let budget = Budget { cleanups: 1, crashes: 1, has_zombies: true, ..LIFE };
+    let (broken, way) = breaks_of::<Unfenced>(budget, faults);
+    assert!(broken.contains(&"TB-3: nothing means nothing"), "{broken:?}");
+    assert!(way.contains(&Action::Wait), "{way:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::coordinator::Coordinator;
 use crate::invariants::{Promise, always, safety};
-use crate::ours::{Beside, Ours};
+use crate::ours::{Beside, Ours, Unfenced};
 use crate::search::explore;
 use crate::world::{Budget, Faults};
 
@@ -83,4 +83,30 @@ fn deletions_that_wait_for_another_group() {
         let budget = Budget { pushes: 2, failed_calls: 0, failed_writes: 0, ..deletion };
         nothing_breaks_of::<Beside>(budget);
     }
+}
+
+/// A plugin that does not fence is safe from late calls if every coordinator waits until they are over.
+#[test]
+fn calls_of_an_old_coordinator_that_are_not_fenced() {
+    for deletions in [
+        Budget { cleanups: 1, ..LIFE },
+        Budget { deletes: 1, ..LIFE },
+        Budget { joins_classic: 1, ..LIFE },
+    ] {
+        let budget = Budget { pushes: 2, failed_writes: 0, has_zombies: true, ..deletions };
+        nothing_breaks_of::<Unfenced>(budget);
+    }
+}
+
+#[test]
+fn two_coordinators_after_the_first_that_do_not_fence() {
+    nothing_breaks_of::<Unfenced>(Budget {
+        pushes: 2,
+        cleanups: 1,
+        failed_calls: 0,
+        failed_writes: 0,
+        crashes: 2,
+        has_zombies: true,
+        ..LIFE
+    });
 }

@@ -13,8 +13,12 @@ use kafka_coordination::topology::{StoredEpoch, TopologyEpoch};
 const DONE: End = End::Done;
 
 /// Kafka's plugins know no tokens.
-const NO_FENCING: Faults =
-    Faults { gate_is_ignored: false, commit_is_not_awaited: false, tokens_are_ignored: true };
+const NO_FENCING: Faults = Faults {
+    gate_is_ignored: false,
+    commit_is_not_awaited: false,
+    tokens_are_ignored: true,
+    calls_live_longer: false,
+};
 
 /// What is wrong in the end, with nothing outstanding.
 #[derive(Debug, PartialEq, Eq)]

@@ -51,6 +51,8 @@ pub(crate) struct Faults {
     pub(crate) commit_is_not_awaited: bool,
     /// The plugin takes calls in any order.
     pub(crate) tokens_are_ignored: bool,
+    /// Calls live on when a coordinator has waited for their end.
+    pub(crate) calls_live_longer: bool,
 }
 
 /// A step.
@@ -85,6 +87,8 @@ pub(crate) enum Action {
     Crash(usize),
     /// The shard leaves and comes back, with all of its log.
     Move,
+    /// So much time has gone by since the coordinator began that no call of an earlier one can land.
+    Wait,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -113,6 +117,8 @@ pub(crate) struct World<C> {
     /// Calls whose end nobody waits for, and which may still land.
     pub(crate) zombies: Vec<Call>,
     leader_epoch: i32,
+    /// Whether a coordinator whose calls are not fenced has just begun.
+    is_new: bool,
     left: Budget,
     faults: Faults,
 }
@@ -131,6 +137,7 @@ impl<C: Coordinator> World<C> {
             flights: Vec::new(),
             zombies: Vec::new(),
             leader_epoch: 0,
+            is_new: !C::FENCES,
             left: budget,
             faults,
         }
@@ -154,7 +161,9 @@ impl<C: Coordinator> World<C> {
     }
 
     fn is_let_in(&self, call: Call) -> bool {
-        self.faults.tokens_are_ignored || self.fence.is_none_or(|fence| fence <= call.token)
+        !C::FENCES
+            || self.faults.tokens_are_ignored
+            || self.fence.is_none_or(|fence| fence <= call.token)
     }
 
     pub(crate) fn actions(&self, actions: &mut Vec<Action>) {
@@ -194,15 +203,19 @@ impl<C: Coordinator> World<C> {
             let may_fail = left.failed_calls > 0;
             allow(!flight.has_landed, Action::Land(at));
             allow(flight.has_landed, Action::Report(at, End::Done));
-            allow(may_fail, Action::Report(at, End::Failed));
+            // A call that a new coordinator knows is an old one's, and may be given up.
+            allow(may_fail || self.is_new, Action::Report(at, End::Failed));
             let is_set = flight.call.sets.is_some();
             allow(may_fail && is_set && !flight.has_landed, Action::Report(at, End::Refused));
-            allow(may_fail && left.has_zombies && !flight.has_landed, Action::Lose(at));
+            let may_be_lost = may_fail && left.has_zombies && C::FENCES;
+            allow(may_be_lost && !flight.has_landed, Action::Lose(at));
         }
         for at in 0..self.zombies.len() {
             allow(true, Action::ZombieLands(at));
             allow(true, Action::ZombieDies(at));
         }
+        let is_past = self.zombies.is_empty() && self.flights.iter().all(|it| it.has_landed);
+        allow(self.is_new && (is_past || self.faults.calls_live_longer), Action::Wait);
         if left.crashes > 0 {
             for kept in 0..=self.pending.len() {
                 allow(true, Action::Crash(kept));
@@ -266,7 +279,8 @@ impl<C: Coordinator> World<C> {
                 self.land(self.flights[at].call);
             }
             Action::Report(at, end) => {
-                self.left.failed_calls -= u8::from(end != End::Done);
+                let is_given_up = self.is_new && end == End::Failed;
+                self.left.failed_calls -= u8::from(end != End::Done && !is_given_up);
                 let flight = self.flights.remove(at);
                 self.coordinator.ended(flight.call, end, view);
             }
@@ -292,6 +306,10 @@ impl<C: Coordinator> World<C> {
                 self.left.crashes -= 1;
                 self.reload(self.pending.len());
                 self.coordinator.moves(self.leader_epoch, self.view());
+            }
+            Action::Wait => {
+                self.is_new = false;
+                self.coordinator.wait();
             }
         }
         self.zombies.sort_unstable();
@@ -377,6 +395,7 @@ impl<C: Coordinator> World<C> {
         self.pending.clear();
         self.refuses_next = false;
         self.leader_epoch += 1;
+        self.is_new = !C::FENCES;
     }
 
     /// Gives the world what it needs for one more of everything.
@@ -393,6 +412,7 @@ impl<C: Coordinator> Hash for World<C> {
         let tokens = calls.map(|call| call.token).chain(self.fence);
         let ranks = self.coordinator.identify(operations.collect(), tokens.collect(), state);
         (self.latest, self.committed, self.held, self.refuses_next, self.left).hash(state);
+        self.is_new.hash(state);
         for batch in &self.pending {
             batch.group.hash(state);
             let waiting = batch.waiting.iter().map(|it| ranks.operation(*it));
