@@ -12,8 +12,10 @@ pub enum Fencing {
     /// ignores calls with lower ones.
     Tokens,
     /// The plugin cannot do that. Instead the host sees to it that no call takes effect later than
-    /// `lifetime_ms` after it was made, nor later than that after its broker ceased to coordinate the
-    /// shard, and nothing is called before that time has gone by since the shard was loaded.
+    /// `lifetime_ms` after the time that was handed in with the report that led to it, nor later than
+    /// that after its broker ceased to coordinate the shard. Nothing is called before that time has gone
+    /// by since the shard was loaded: pushes and classic joins are sent away, and groups of which
+    /// something may be held are not deleted.
     Lifetime {
         /// Milliseconds.
         lifetime_ms: u32,
