@@ -388,13 +388,12 @@ impl Host<'_> {
 }
 
 /// Changes a number of a state, if any.
-#[allow(clippy::cast_sign_loss, reason = "any number will do")]
 fn change(state: &mut TopologyState, input: &mut Input<'_>) {
     let kind = input.below(16);
     let at = input.below(4);
     match kind {
-        0 => state.next_operation = input.number() as u64,
-        1 => state.next_token = Token::new(input.short(), input.number() as u64),
+        0 => state.next_operation = count(input),
+        1 => state.next_token = Token::new(input.short(), count(input)),
         2 => state.counters.sets = u64::MAX - u64::from(input.byte()),
         3 => state.counters.cleanup_eligible = u64::MAX,
         4 => state.cycle = None,
@@ -411,7 +410,7 @@ fn change(state: &mut TopologyState, input: &mut Input<'_>) {
         }
         7 => {
             if let Some(call) = state.calls.get_mut(at) {
-                call.token = Token::new(input.short(), input.number() as u64);
+                call.token = Token::new(input.short(), count(input));
             }
         }
         8 => {
@@ -438,4 +437,11 @@ fn change(state: &mut TopologyState, input: &mut Input<'_>) {
         12 => state.shard = None,
         _ => {}
     }
+}
+
+/// A number that is refused, or is so far from the highest one that is not that none of these hosts counts up to it.
+#[allow(clippy::cast_sign_loss, reason = "negative numbers become high ones")]
+fn count(input: &mut Input<'_>) -> u64 {
+    let number = input.number();
+    if number < 0 { number as u64 } else { number.min(1 << 62) as u64 }
 }

@@ -50,6 +50,17 @@ impl Window {
         let ends = now.saturating_add(i64::from(config.delay_ms(attempts, random)));
         Self { epoch, attempts, ends }
     }
+
+    #[inline(never)]
+    fn renew(
+        &mut self,
+        epoch: i32,
+        config: &BackoffConfig,
+        random: &mut (impl Random + ?Sized),
+        now: Monotonic,
+    ) {
+        *self = Self::next(Some(self), epoch, config, random, now);
+    }
 }
 
 /// A window for each group that has one. Nothing is kept of the others.
@@ -94,6 +105,7 @@ impl Backoff {
 
     /// As [`arm_if_not_active`](Self::arm_if_not_active), if it is allowed; that is asked only when no
     /// window is in effect.
+    #[inline]
     pub(super) fn arm_if(
         &mut self,
         is_allowed: impl FnOnce() -> bool,
@@ -106,13 +118,12 @@ impl Backoff {
             if window.is_active(epoch, now) || !is_allowed() {
                 return false;
             }
-            *window = Window::next(Some(window), epoch, &self.config, random, now);
+            window.renew(epoch, &self.config, random, now);
         } else {
             if !is_allowed() {
                 return false;
             }
-            let first = Window::next(None, epoch, &self.config, random, now);
-            self.windows.insert(group_id.into(), first);
+            self.open(group_id, epoch, random, now);
         }
         true
     }
@@ -128,12 +139,24 @@ impl Backoff {
     ) {
         if let Some(window) = self.windows.get_mut(group_id) {
             if window.epoch <= epoch {
-                *window = Window::next(Some(window), epoch, &self.config, random, now);
+                window.renew(epoch, &self.config, random, now);
             }
         } else {
-            let first = Window::next(None, epoch, &self.config, random, now);
-            self.windows.insert(group_id.into(), first);
+            self.open(group_id, epoch, random, now);
         }
+    }
+
+    /// The first window of a group. It is not inlined, so that heartbeats in a window save no registers.
+    #[inline(never)]
+    fn open(
+        &mut self,
+        group_id: &str,
+        epoch: i32,
+        random: &mut (impl Random + ?Sized),
+        now: Monotonic,
+    ) {
+        let first = Window::next(None, epoch, &self.config, random, now);
+        self.windows.insert(group_id.into(), first);
     }
 
     /// Removes the group's window if it is for exactly this epoch. O(1).

@@ -116,6 +116,7 @@ impl TopologyManager {
     ///
     /// O(1), and nothing is looked up for a group that has what it needs; allocates for the first
     /// window of a group.
+    #[inline]
     pub fn heartbeat(
         &mut self,
         heartbeat: &Heartbeat<'_>,
