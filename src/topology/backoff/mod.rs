@@ -104,8 +104,8 @@ impl Backoff {
     }
 
     /// As [`arm_if_not_active`](Self::arm_if_not_active), if it is allowed; that is asked only when no
-    /// window is in effect.
-    #[inline]
+    /// window is in effect. Not inlined, so that what decides whether a window is looked up at all can be.
+    #[inline(never)]
     pub(super) fn arm_if(
         &mut self,
         is_allowed: impl FnOnce() -> bool,
