@@ -102,6 +102,8 @@ pub(crate) trait Coordinator: Clone + Debug {
     fn may_expire(&self, view: View) -> bool;
     /// How many operations are under way.
     fn operations(&self) -> usize;
+    /// The plugin is said to hold nothing, be that true or not.
+    fn miss(&mut self, _: View) {}
     /// The while is over.
     fn wait(&mut self) {}
     /// Feeds all that decides what comes next to a hasher, with operations and tokens as their ranks among its own

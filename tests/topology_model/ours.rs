@@ -3,9 +3,9 @@
 
 use crate::coordinator::{Call, Coordinator, End, GROUP, Ranks, View, Wish};
 use kafka_coordination::topology::{
-    BackoffConfig, Belief, ClassicJoin, DeleteCall, Description, Effect, Ending, Fencing, Groups,
-    Life, OperationId, Plugin, PushRequest, SetCall, StoredEpoch, StreamsGroup, Token,
-    TopologyConfig, TopologyEpoch, TopologyManager,
+    BackoffConfig, Belief, ClassicJoin, DeleteCall, Description, Effect, Ending, Fencing,
+    GetEnding, Groups, Life, OperationId, Plugin, PushRequest, SetCall, StoredEpoch, StreamsGroup,
+    Token, TopologyConfig, TopologyEpoch, TopologyManager,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use std::collections::{BTreeMap, VecDeque};
@@ -229,6 +229,15 @@ impl<const BESIDE: bool, const FENCES: bool> Coordinator for Own<BESIDE, FENCES>
 
     fn may_expire(&self, view: View) -> bool {
         self.may_remove(view)
+    }
+
+    fn miss(&mut self, view: View) {
+        if let Some(group) = view.latest.streams()
+            && let StoredEpoch::Held(epoch) = group.belief.stored
+        {
+            let groups = Seen::<BESIDE>(view);
+            self.manager.described(GROUP, epoch, GetEnding::Missing, &groups);
+        }
     }
 
     fn wait(&mut self) {

@@ -41,6 +41,11 @@ fn two_pushes_and_a_conversion() {
 }
 
 #[test]
+fn two_pushes_and_a_get_that_finds_nothing() {
+    nothing_breaks(Budget { pushes: 2, cleanups: 1, misses: 1, failed_calls: 0, ..LIFE });
+}
+
+#[test]
 fn two_pushes_of_two_epochs_and_two_deletions() {
     nothing_breaks(Budget { pushes: 2, cleanups: 1, deletes: 1, advances: 1, crashes: 0, ..LIFE });
 }

@@ -15,6 +15,8 @@ pub(crate) struct Budget {
     pub(crate) joins: u8,
     pub(crate) leaves: u8,
     pub(crate) advances: u8,
+    /// Gets that find nothing, though there is something.
+    pub(crate) misses: u8,
     /// Calls that are reported failed.
     pub(crate) failed_calls: u8,
     /// Writes that fail or time out.
@@ -35,6 +37,7 @@ impl Budget {
         joins: 0,
         leaves: 0,
         advances: 0,
+        misses: 0,
         failed_calls: 0,
         failed_writes: 0,
         crashes: 0,
@@ -62,6 +65,7 @@ pub(crate) enum Action {
     Leave,
     /// The members change to the next topology.
     Advance,
+    Miss,
     Push,
     Cleanup,
     DeleteGroups,
@@ -186,6 +190,7 @@ impl<C: Coordinator> World<C> {
         allow(left.joins > 0 && (is_empty || self.latest == Group::Absent), Action::Join);
         allow(left.leaves > 0 && is_live, Action::Leave);
         allow(left.advances > 0 && is_live, Action::Advance);
+        allow(left.misses > 0 && group.is_some(), Action::Miss);
         allow(left.pushes > 0 && is_live, Action::Push);
         allow(left.cleanups > 0 && group.is_some(), Action::Cleanup);
         allow(left.deletes > 0 && group.is_some(), Action::DeleteGroups);
@@ -243,6 +248,10 @@ impl<C: Coordinator> World<C> {
                 self.left.advances -= 1;
                 let next = |epoch: TopologyEpoch| TopologyEpoch::new(epoch.get() + 1);
                 self.change(|group| group.current = group.current.and_then(next));
+            }
+            Action::Miss => {
+                self.left.misses -= 1;
+                self.coordinator.miss(view);
             }
             Action::Push => {
                 self.left.pushes -= 1;
