@@ -424,16 +424,8 @@ fn change(state: &mut TopologyState, input: &mut Input<'_>) {
                     (input.short(), input.short(), input.time());
             }
         }
-        10 => {
-            if at < state.operations.len() {
-                state.operations.swap_remove(at);
-            }
-        }
-        11 => {
-            if at < state.calls.len() {
-                state.calls.remove(at);
-            }
-        }
+        10 if at < state.operations.len() => drop(state.operations.swap_remove(at)),
+        11 if at < state.calls.len() => drop(state.calls.drain(at..=at)),
         12 => state.shard = None,
         _ => {}
     }

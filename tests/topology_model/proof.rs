@@ -4,7 +4,7 @@ use crate::coordinator::Coordinator;
 use crate::invariants::{Promise, always, safety};
 use crate::ours::{Beside, Ours, Unfenced};
 use crate::search::explore;
-use crate::world::{Budget, Faults};
+use crate::world::Budget;
 
 /// A group that is created, left and revived; one of each failure.
 const LIFE: Budget =
@@ -20,7 +20,7 @@ fn nothing_breaks(budget: Budget) {
 }
 
 fn nothing_breaks_of<C: Coordinator + Send + Sync + 'static>(budget: Budget) {
-    let found = explore::<C>(budget, Faults::default(), &promises());
+    let found = explore::<C>(budget, None, &promises());
     assert_eq!(found.broken, None, "of {budget:?}");
     assert!(found.states > 1_000, "{} states of {budget:?}", found.states);
 }

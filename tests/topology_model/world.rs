@@ -46,16 +46,16 @@ impl Budget {
 }
 
 /// What is planted around the coordinator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Faults {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fault {
     /// The host removes groups without asking.
-    pub(crate) gate_is_ignored: bool,
+    GateIgnored,
     /// The host reports writes as committed when they are appended.
-    pub(crate) commit_is_not_awaited: bool,
+    CommitNotAwaited,
     /// The plugin takes calls in any order.
-    pub(crate) tokens_are_ignored: bool,
+    TokensIgnored,
     /// Calls live on when a coordinator has waited for their end.
-    pub(crate) calls_live_longer: bool,
+    CallsLiveLonger,
 }
 
 /// A step.
@@ -124,11 +124,11 @@ pub(crate) struct World<C> {
     /// Whether a coordinator whose calls are not fenced has just begun.
     is_new: bool,
     left: Budget,
-    faults: Faults,
+    fault: Option<Fault>,
 }
 
 impl<C: Coordinator> World<C> {
-    pub(crate) fn new(budget: Budget, faults: Faults) -> Self {
+    pub(crate) fn new(budget: Budget, fault: Option<Fault>) -> Self {
         let view = View { latest: Group::Absent, committed: Group::Absent };
         Self {
             coordinator: C::new(0, view),
@@ -143,7 +143,7 @@ impl<C: Coordinator> World<C> {
             leader_epoch: 0,
             is_new: !C::FENCES,
             left: budget,
-            faults,
+            fault,
         }
     }
 
@@ -164,9 +164,13 @@ impl<C: Coordinator> World<C> {
             && self.coordinator.scheduled().is_empty()
     }
 
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
     fn is_let_in(&self, call: Call) -> bool {
         !C::FENCES
-            || self.faults.tokens_are_ignored
+            || self.has(Fault::TokensIgnored)
             || self.fence.is_none_or(|fence| fence <= call.token)
     }
 
@@ -220,7 +224,7 @@ impl<C: Coordinator> World<C> {
             allow(true, Action::ZombieDies(at));
         }
         let is_past = self.zombies.is_empty() && self.flights.iter().all(|it| it.has_landed);
-        allow(self.is_new && (is_past || self.faults.calls_live_longer), Action::Wait);
+        allow(self.is_new && (is_past || self.has(Fault::CallsLiveLonger)), Action::Wait);
         if left.crashes > 0 {
             for kept in 0..=self.pending.len() {
                 allow(true, Action::Crash(kept));
@@ -331,12 +335,13 @@ impl<C: Coordinator> World<C> {
                 Wish::Write { operation, belief } => {
                     self.append(self.latest.with_belief(belief), Some(operation));
                 }
-                Wish::Await { operation } => match self.pending.back_mut() {
-                    Some(batch) if !self.faults.commit_is_not_awaited => {
-                        batch.waiting.push(operation);
+                Wish::Await { operation } => {
+                    let is_awaited = !self.has(Fault::CommitNotAwaited);
+                    match self.pending.back_mut().filter(|_| is_awaited) {
+                        Some(batch) => batch.waiting.push(operation),
+                        None => self.coordinator.written(operation, true, self.view()),
                     }
-                    _ => self.coordinator.written(operation, true, self.view()),
-                },
+                }
                 Wish::Call(call) => self.flights.push(Flight { call, has_landed: false }),
                 Wish::Tombstone => {
                     if self.latest.is_empty_streams() && self.may_remove() {
@@ -353,7 +358,7 @@ impl<C: Coordinator> World<C> {
     }
 
     fn may_remove(&self) -> bool {
-        self.faults.gate_is_ignored || self.coordinator.may_remove(self.view())
+        self.has(Fault::GateIgnored) || self.coordinator.may_remove(self.view())
     }
 
     fn change(&mut self, change: impl FnOnce(&mut StreamsGroup)) {
@@ -372,7 +377,7 @@ impl<C: Coordinator> World<C> {
         }
         self.latest = group;
         self.coordinator.observe(self.view());
-        let is_awaited = !self.faults.commit_is_not_awaited;
+        let is_awaited = !self.has(Fault::CommitNotAwaited);
         let waiting = operation.filter(|_| is_awaited).into_iter().collect();
         self.pending.push_back(Batch { group, waiting });
         if let Some(operation) = operation.filter(|_| !is_awaited) {

@@ -65,9 +65,11 @@ impl TopologyManager {
 
     /// The shard moves away, or the broker shuts down. O(what is under way).
     ///
-    /// Effects that were not polled are dropped, but for answers. Operations that wait for a write
-    /// fail with [`ErrorCode::NotCoordinator`]; those that wait for the plugin end when it answers, and
-    /// write nothing more: what they leave is uncertain on disk, for the next coordinator to heal.
+    /// Effects that were not polled are dropped, but for answers; nobody waits for calls among them.
+    /// Operations that wait for a write fail with [`ErrorCode::NotCoordinator`]; those that wait for
+    /// the plugin end when it answers, and write nothing more: what they leave is uncertain on disk,
+    /// for the next coordinator to heal. A `DeleteGroups` or join that goes on after that is the host's
+    /// to refuse, as are all writes of a shard that is not there.
     pub fn unloaded(&mut self) {
         self.shard = None;
         let dropped: Vec<_> = self.effects.iter().filter_map(Effect::call).collect();
