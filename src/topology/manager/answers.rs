@@ -43,7 +43,8 @@ impl TopologyManager {
         self.go_on(operation, next, &held);
     }
 
-    /// The plugin's set ended. O(log n), where n is what is under way. If the call was given up meanwhile, nothing happens.
+    /// The plugin's set ended. O(log n), where n is what is under way. If the call was given up
+    /// meanwhile, nothing happens.
     pub fn set_ended(
         &mut self,
         call: &SetCall,

@@ -47,8 +47,8 @@ pub struct TopologyManager {
     pub(super) next_operation: u64,
     /// By group, keyed by the current epoch.
     pub(super) pushes: Backoff,
-    /// By group, keyed by the number of [`StoredEpoch::Uncertain`](super::StoredEpoch::Uncertain). Kafka has one window a group for
-    /// both, and each replaces the other.
+    /// By group, keyed by the number of [`StoredEpoch::Uncertain`](super::StoredEpoch::Uncertain).
+    /// Kafka has one window a group for both, and each replaces the other.
     pub(super) conversions: Backoff,
     pub(super) operations: BTreeMap<OperationId, Operation>,
     /// The operation that has a group to itself.
