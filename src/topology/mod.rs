@@ -111,8 +111,8 @@
 //!
 //! # Invariants
 //!
-//! By the latest and by the committed state, if nobody but the manager calls the plugin and a plugin
-//! fences:
+//! By the latest and by the committed state, if nobody but the manager calls the plugin, and calls are
+//! fenced or live no longer than was said:
 //!
 //! - TB-1: a call that may take effect is covered: what is stored is uncertain, or what the call leaves.
 //! - TB-2: if an epoch is held, it is the one that the plugin holds, and no delete may take effect.
@@ -132,6 +132,7 @@
 //! - TB-15: nothing is kept of groups that left, nor of a shard that did, but for calls without
 //!   answer.
 //! - TB-16: a manager that left and entered goes on as before.
+//! - TB-17: each operation is answered once, when its write or call ends, is given up, or its shard leaves.
 //!
 //! TB-1 to TB-4 and TB-13 are also explored exhaustively, for every order of steps of a few
 //! operations on one group.

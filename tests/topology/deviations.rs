@@ -164,3 +164,19 @@ fn a_group_that_a_batch_is_through_with_need_not_wait_for_the_others() {
     broker.end_call(2, Behaviour::Success);
     assert_eq!((stored(&broker), broker.plugin.held("g")), (3, Some(3)));
 }
+
+/// In Kafka the end of the batch clears it.
+#[test]
+fn a_batch_that_ends_leaves_the_window_of_a_later_push_alone() {
+    let mut broker = broker_of(&[("g", group(3, &[])), ("slow", group(3, &[]))]);
+    broker.cleanup(0);
+    broker.end_call(0, Behaviour::Success);
+    broker.heartbeat(1, "g", "m", 0, 1, None);
+    broker.push(2, "g", "m", 3);
+    broker.end_call(2, Behaviour::TransientFailure);
+    let window = broker.manager.push_window("g").copied();
+    assert!(window.is_some(), "the plugin failed: it is left in peace for a while");
+    broker.end_call(1, Behaviour::Success);
+    assert_eq!(broker.manager.push_window("g").copied(), window);
+    assert_eq!((stored(&broker), broker.manager.operation_count()), (-2, 0));
+}

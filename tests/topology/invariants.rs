@@ -1,6 +1,7 @@
 //! The invariants of the module's documentation, by their numbers.
 
 use crate::driver::{GROUPS, Step, act, broker, cases, settle, steps};
+use crate::operations::follow;
 use crate::streams_broker::{Behaviour, Broker, Event, Response};
 use kafka_coordination::topology::{
     Backoff, BackoffConfig, Belief, Caller, Life, Mark, StoredEpoch, StreamsGroup, TopologyEpoch,
@@ -326,6 +327,12 @@ proptest! {
         }
         prop_assert_eq!(&straight.events, &moved.events);
         prop_assert_eq!(&straight.responses, &moved.responses);
+    }
+
+    /// By hosts that keep no order, too, and from states that were made up.
+    #[test]
+    fn tb_17_each_operation_is_answered_once(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        follow(&bytes);
     }
 }
 

@@ -15,8 +15,11 @@ mod deviations;
 mod driver;
 mod invariants;
 mod limits;
+mod one;
+mod operations;
 mod reported_cases;
 mod state;
 #[path = "../support/streams_broker/mod.rs"]
 #[allow(dead_code, reason = "each program of tests uses a part of it")]
 mod streams_broker;
+mod unload;

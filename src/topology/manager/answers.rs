@@ -9,7 +9,7 @@ use crate::time::Monotonic;
 use crate::topology::call::{DeleteCall, SetCall, Token};
 use crate::topology::ending::Ending;
 use crate::topology::group::Groups;
-use crate::topology::operation::{Deletion, DeletionStep, Kind, Operation, OperationId};
+use crate::topology::operation::{Deletion, DeletionStep, Kind, Operation, OperationId, Progress};
 
 impl TopologyManager {
     /// A write or wait ended: `Ok` when it is committed, with all that was appended before; else the
@@ -43,7 +43,8 @@ impl TopologyManager {
         self.go_on(operation, next, &held);
     }
 
-    /// The plugin's set ended. O(1). If the call was given up meanwhile, nothing happens.
+    /// The plugin's set ended. O(log n), where n is what is under way. If the call was given up
+    /// meanwhile, nothing happens.
     pub fn set_ended(
         &mut self,
         call: &SetCall,
@@ -55,8 +56,8 @@ impl TopologyManager {
         self.ended(call.token(), ending, groups, random, now);
     }
 
-    /// The plugin's delete ended. O(1), and O(groups) for the last of an operation. If the call was
-    /// given up meanwhile, nothing happens.
+    /// The plugin's delete ended. O(log n), where n is what is under way, and O(groups log groups) for
+    /// the last of an operation. If the call was given up meanwhile, nothing happens.
     pub fn delete_ended(
         &mut self,
         call: &DeleteCall,
@@ -76,7 +77,7 @@ impl TopologyManager {
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) {
-        let Some(call) = self.calls.remove(&token) else {
+        let Some(call) = self.calls.remove(token) else {
             return;
         };
         let id = call.operation;
@@ -98,7 +99,8 @@ impl TopologyManager {
             }
             Kind::Deletion(deletion) => {
                 self.counters.delete_ended(ending.is_done());
-                match self.delete_answered(id, deletion, call.index, ending.is_done()) {
+                let progress = if ending.is_done() { Progress::Deleted } else { Progress::Failed };
+                match self.delete_answered(id, deletion, call.index, progress) {
                     Deletion {
                         trigger,
                         step: DeletionStep::Calling { groups: called, awaited: 0 },

@@ -99,6 +99,8 @@ pub(super) enum Progress {
     Failed,
     /// The plugin deleted it, and then another operation began on it, which has the last word.
     Overtaken,
+    /// The plugin was not called: the shard left before.
+    Uncalled,
 }
 
 impl Operation {
