@@ -1,4 +1,4 @@
-//! Batches of control records: record batches of format 2, as the quorum's log holds them.
+//! Record batches of format 2, as the quorum's log holds them: read and written whole.
 
 mod error;
 mod read;
@@ -6,7 +6,7 @@ mod write;
 
 pub use error::BatchError;
 pub use read::{Batch, Batches};
-pub use write::{ControlBatch, encode_control_batch};
+pub use write::{ControlBatch, encode_control_batch, encode_data_batch};
 
 /// Base offset and length, which the length does not count.
 const OVERHEAD: usize = 12;
@@ -16,6 +16,9 @@ const CHECKED_FROM: usize = 21;
 
 /// The only magic number that is read and written.
 const MAGIC: i8 = 2;
+
+/// No attribute, that of compression included.
+const DATA: i16 = 0;
 
 /// The attribute of batches of control records.
 const CONTROL: i16 = 0x20;

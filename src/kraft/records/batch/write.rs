@@ -2,14 +2,14 @@
 
 use alloc::vec::Vec;
 
-use super::{CHECKED_FROM, CONTROL, MAGIC, OVERHEAD};
+use super::{CHECKED_FROM, CONTROL, DATA, MAGIC, OVERHEAD};
 use crate::kraft::records::control_record::ControlRecord;
 use crate::kraft::records::control_type::ControlRecordType;
 use crate::kraft::records::error::EncodeError;
 use crate::kraft::records::writer;
 use crate::time::Timestamp;
 
-/// Control batches have no producer, which is written as bytes of this.
+/// Batches of the quorum have no producer, which is written as bytes of this.
 const NONE: u8 = 0xff;
 
 /// Appends to `out` the batch of these control records, at offsets from `base_offset` on, in an epoch
@@ -33,36 +33,39 @@ pub fn encode_control_batch(
     })
 }
 
+/// Appends to `out` the batch of these records of the state machine, one a value, without keys, at offsets from
+/// `base_offset` on, in an epoch and at a time; equal to what Kafka writes, uncompressed. O(bytes).
+///
+/// # Errors
+/// [`EncodeError`]: also for no records at all. Nothing is appended then.
+pub fn encode_data_batch<V: AsRef<[u8]>>(
+    base_offset: i64,
+    epoch: i32,
+    timestamp: Timestamp,
+    values: impl IntoIterator<Item = V>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    writer::whole_or_nothing(out, |out| {
+        let mut batch = RecordBatch::new(base_offset, epoch, timestamp, DATA, out);
+        for value in values {
+            batch.push(None, value.as_ref())?;
+        }
+        batch.finish()
+    })
+}
+
 /// A batch of control records that is being written.
 #[derive(Debug)]
 pub struct ControlBatch<'o> {
-    out: &'o mut Vec<u8>,
-    start: usize,
-    base_offset: i64,
-    count: i32,
+    batch: RecordBatch<'o>,
     value: Vec<u8>,
-    record: Vec<u8>,
 }
 
 impl<'o> ControlBatch<'o> {
     /// Starts a batch at the end of `out`.
     pub fn new(base_offset: i64, epoch: i32, timestamp: Timestamp, out: &'o mut Vec<u8>) -> Self {
-        let start = out.len();
-        let timestamp = timestamp.as_millis().to_be_bytes();
-        out.extend_from_slice(&base_offset.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&epoch.to_be_bytes());
-        out.extend_from_slice(&MAGIC.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&CONTROL.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&timestamp);
-        out.extend_from_slice(&timestamp);
-        // Producer id, epoch and sequence: each -1.
-        out.extend_from_slice(&[NONE; 8 + 2 + 4]);
-        out.extend_from_slice(&[0; 4]);
-        let (value, record) = (Vec::new(), Vec::new());
-        Self { out, start, base_offset, count: 0, value, record }
+        let batch = RecordBatch::new(base_offset, epoch, timestamp, CONTROL, out);
+        Self { batch, value: Vec::new() }
     }
 
     /// Writes a record.
@@ -87,6 +90,56 @@ impl<'o> ControlBatch<'o> {
         control_type: ControlRecordType,
         value: &[u8],
     ) -> Result<(), EncodeError> {
+        self.batch.push(Some(&control_type.key()), value)
+    }
+
+    /// Completes the batch.
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLarge`] if it has no record, or more bytes than a batch can. What was written
+    /// remains at the end of `out`.
+    pub fn finish(self) -> Result<(), EncodeError> {
+        self.batch.finish()
+    }
+}
+
+/// A batch that is being written.
+#[derive(Debug)]
+struct RecordBatch<'o> {
+    out: &'o mut Vec<u8>,
+    start: usize,
+    base_offset: i64,
+    count: i32,
+    record: Vec<u8>,
+}
+
+impl<'o> RecordBatch<'o> {
+    fn new(
+        base_offset: i64,
+        epoch: i32,
+        timestamp: Timestamp,
+        attributes: i16,
+        out: &'o mut Vec<u8>,
+    ) -> Self {
+        let start = out.len();
+        let timestamp = timestamp.as_millis().to_be_bytes();
+        out.extend_from_slice(&base_offset.to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&epoch.to_be_bytes());
+        out.extend_from_slice(&MAGIC.to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&attributes.to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&timestamp);
+        out.extend_from_slice(&timestamp);
+        // Producer id, epoch and sequence: each -1.
+        out.extend_from_slice(&[NONE; 8 + 2 + 4]);
+        out.extend_from_slice(&[0; 4]);
+        Self { out, start, base_offset, count: 0, record: Vec::new() }
+    }
+
+    /// Writes a record, or leaves the batch as it was.
+    fn push(&mut self, key: Option<&[u8]>, value: &[u8]) -> Result<(), EncodeError> {
         let too_large = |_| EncodeError::TooLarge { length: value.len() };
         let count = usize::try_from(self.count).unwrap_or_default();
         let past = EncodeError::Offsets { base_offset: self.base_offset, count: count + 1 };
@@ -97,9 +150,13 @@ impl<'o> ControlBatch<'o> {
         // No attributes, and the batch's timestamp.
         record.extend_from_slice(&[0, 0]);
         writer::zigzag(self.count, record);
-        let key = control_type.key();
-        writer::zigzag(i32::try_from(key.len()).map_err(too_large)?, record);
-        record.extend_from_slice(&key);
+        match key {
+            Some(key) => {
+                writer::zigzag(i32::try_from(key.len()).map_err(too_large)?, record);
+                record.extend_from_slice(key);
+            }
+            None => writer::zigzag(-1, record),
+        }
         writer::zigzag(i32::try_from(value.len()).map_err(too_large)?, record);
         record.extend_from_slice(value);
         // No headers.
@@ -111,12 +168,7 @@ impl<'o> ControlBatch<'o> {
         Ok(())
     }
 
-    /// Completes the batch.
-    ///
-    /// # Errors
-    /// [`EncodeError::TooLarge`] if it has no record, or more bytes than a batch can. What was written
-    /// remains at the end of `out`.
-    pub fn finish(self) -> Result<(), EncodeError> {
+    fn finish(self) -> Result<(), EncodeError> {
         let Self { out, start, count, .. } = self;
         let batch = out.get_mut(start..).unwrap_or_default();
         let size = batch.len();
