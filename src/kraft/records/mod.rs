@@ -19,6 +19,7 @@ pub(crate) use reader::Reader;
 #[cfg(feature = "std")]
 pub use batch::{
     Batch, BatchError, Batches, ControlBatch, encode_control_batch, encode_data_batch,
+    encode_log_batch,
 };
 pub use control_record::{ControlMessage, ControlRecord, InvalidControlRecord, LeaderChange};
 pub use control_type::ControlRecordType;
