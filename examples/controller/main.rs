@@ -41,6 +41,7 @@ mod load;
 mod machine;
 mod node;
 mod peers;
+#[allow(dead_code, reason = "the broker draws more")]
 #[path = "../broker/random.rs"]
 mod random;
 mod self_test;
