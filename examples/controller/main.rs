@@ -1,4 +1,4 @@
-//! A KRaft node over TCP, and the reference for how to embed [`Replica`](kafka_coordination::kraft::Replica).
+//! A node of a metadata quorum (`KRaft`) over TCP, and the reference for how to embed [`Replica`](kafka_coordination::kraft::Replica).
 //!
 //! ```text
 //! cargo run --release --example controller --features wire -- --id 1 --data-dir /tmp/1 --standalone \
