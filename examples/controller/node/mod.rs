@@ -103,11 +103,12 @@ impl Node {
                 self.settle()?;
             }
             if let Some(is_graceful) = self.is_over {
-                return Ok(say(if is_graceful { "ended" } else { "ended, and nobody leads" })?);
+                say(if is_graceful { "ended" } else { "ended, and nobody leads" });
+                return Ok(());
             }
             tokio::select! {
                 input = inputs.recv() => match input {
-                    Some(input) => self.take(input)?,
+                    Some(input) => self.take(input),
                     None => return Ok(()),
                 },
                 () = self.wait() => {}
@@ -127,17 +128,16 @@ impl Node {
         }
     }
 
-    fn take(&mut self, input: Input) -> Result<(), Failure> {
+    fn take(&mut self, input: Input) {
         let now = self.clock.monotonic();
         match input {
             Input::Request(request) => self.take_request(request),
             Input::Response(correlation, response) => {
                 self.replica.handle_response(correlation, response, &mut self.random, now);
             }
-            Input::Report => say(&format!("state {}", self.report()))?,
+            Input::Report => say(&format!("state {}", self.report())),
             Input::ShutDown => self.replica.shut_down(SHUTDOWN_MS, now),
         }
-        Ok(())
     }
 
     /// Carries out what the replica asks for, until it asks for nothing more.
