@@ -3,6 +3,9 @@
 //! One of use keeps what the records amount to. This one lets tests see that no record was lost, doubled or moved. So a
 //! snapshot of it is all records, which also means that it never misrepresents the metadata of a real cluster.
 
+#[cfg(test)]
+mod tests;
+
 use bytes::Bytes;
 use kafka_coordination::Timestamp;
 use kafka_coordination::kraft::{
