@@ -132,9 +132,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Tells all nodes to end, and waits until they have. They say that all is well.
-    pub(super) async fn terminate(&mut self) -> Result<(), Failure> {
-        for node in self.nodes.values_mut() {
+    /// Tells these nodes to end, and waits until they have. They say that all is well.
+    pub(super) async fn terminate(&mut self, ids: &[i32]) -> Result<(), Failure> {
+        let mut nodes: Vec<_> = self.nodes.iter_mut().filter(|(id, _)| ids.contains(id)).collect();
+        for (_, node) in &mut nodes {
             let Some(process) = &mut node.process else { continue };
             if cfg!(unix) {
                 Command::new("kill").args(["-TERM", &process.id().to_string()]).status()?;
@@ -142,7 +143,7 @@ impl Cluster {
                 process.kill()?;
             }
         }
-        for (id, node) in &mut self.nodes {
+        for (id, node) in nodes {
             let Some(mut process) = node.process.take() else { continue };
             let mut status = None;
             until(&format!("{id} ends"), async || {
