@@ -49,7 +49,7 @@ fn a_batch_that_comes_again_is_passed_over() {
 #[test]
 fn a_snapshot_is_all_that_there_was() {
     let small = |number: usize| number.to_string().into_bytes();
-    let many: Vec<_> = (0..BATCH * 2 + 1).map(small).collect();
+    let many: Vec<_> = (0..=BATCH * 2).map(small).collect();
     let large = vec![vec![7; BATCH_BYTES + 1], vec![8; 10], vec![9; BATCH_BYTES]];
     for records in [Vec::new(), many, large] {
         let machine = fed(&records);
