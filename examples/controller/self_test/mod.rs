@@ -60,6 +60,10 @@ async fn scenario(cluster: &mut Cluster) -> Result<usize, Failure> {
     run.ask(cluster.addresses());
     ok("two more are voters");
     kill_together(cluster, &run, &all).await?;
+    let old = cluster.directory_id(4)?;
+    cluster.replace(4)?;
+    cluster.has_replaced(4, old).await?;
+    ok("4 has lost its disk and is a voter again");
     let left = shrink(cluster, &run, &all).await?;
 
     let logs = run.stop().await;
@@ -99,6 +103,17 @@ async fn kill_in_turn(cluster: &mut Cluster, run: &Run, ids: &[i32]) -> Result<(
     cluster.terminate(&[leader]).await?;
     come_back(cluster, run, &[leader]).await?;
     ok(format_args!("{leader} has led and handed over"));
+    if cfg!(unix) {
+        let (leader, _) = cluster.leader().await?;
+        cluster.pause(leader, true)?;
+        let others: Vec<_> = ids.iter().copied().filter(|id| *id != leader).collect();
+        run.ask(cluster.addresses_of(&others)?);
+        progress(run).await?;
+        cluster.pause(leader, false)?;
+        run.ask(cluster.addresses());
+        cluster.caught_up(leader).await?;
+        ok(format_args!("{leader} has led, was held up and sees that another leads"));
+    }
     Ok(())
 }
 
