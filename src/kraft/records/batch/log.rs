@@ -2,11 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::DATA;
-use super::encoder::Encoder;
+use super::data::encode_data_batch;
 use super::write::encode_control_batch;
 use crate::kraft::records::error::EncodeError;
-use crate::kraft::records::writer;
 use crate::kraft::rpc::{BatchContent, LogBatch};
 use crate::time::Timestamp;
 
@@ -33,11 +31,7 @@ pub fn encode_log_batch(
         }
         BatchContent::Records(values) => {
             check_offsets(batch, values.len())?;
-            writer::whole_or_nothing(out, |out| {
-                let mut batch = Encoder::new(base_offset, epoch, timestamp, DATA, out);
-                values.iter().try_for_each(|value| batch.push(None, value))?;
-                batch.finish()
-            })
+            encode_data_batch(base_offset, epoch, timestamp, values, out)
         }
     }
 }

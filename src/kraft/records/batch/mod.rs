@@ -1,11 +1,13 @@
 //! Record batches of format 2, as the quorum's log holds them.
 
+mod data;
 mod encoder;
 mod error;
 mod log;
 mod read;
 mod write;
 
+pub use data::encode_data_batch;
 pub use error::BatchError;
 pub use log::encode_log_batch;
 pub use read::{Batch, Batches};
@@ -19,9 +21,6 @@ const CHECKED_FROM: usize = 21;
 
 /// The only magic number that is read and written.
 const MAGIC: i8 = 2;
-
-/// The attributes of a batch of data that is not compressed.
-const DATA: i16 = 0;
 
 /// The attribute of batches of control records.
 const CONTROL: i16 = 0x20;
