@@ -1,0 +1,246 @@
+//! From the first question to the others to the leadership, or back.
+
+use crate::host::{Host, config, key, nothing_fetched, static_storage, storage};
+use crate::peers::{answer, fetched, not_leader, voted};
+use kafka_coordination::ErrorCode;
+use kafka_coordination::kraft::EpochStateKind::{
+    Candidate, Follower, Leader, Prospective, Resigned, Unattached,
+};
+use kafka_coordination::kraft::{
+    Answer, BatchContent, ControlRecord, Correlation, Effect, ElectionState, EpochState, Fatal,
+    LeaderChange, Request, Response,
+};
+
+/// A voter of three that asks for pre-votes in epoch 5, and has sent its questions to 2 and 3.
+fn prospective() -> (Host, [Correlation; 2]) {
+    let mut host = Host::unattached();
+    host.after(1_000);
+    assert_eq!(host.kind(), (Prospective, 5));
+    let asked = questions(&mut host, true);
+    (host, asked)
+}
+
+/// The same, which has voted for itself in epoch 6.
+fn candidate() -> (Host, [Correlation; 2]) {
+    let (mut host, [two, _]) = prospective();
+    host.respond(two, voted(true, 5));
+    assert_eq!(host.kind(), (Candidate, 6));
+    let asked = questions(&mut host, false);
+    (host, asked)
+}
+
+/// What it asks 2 and 3.
+fn questions(host: &mut Host, is_pre_vote: bool) -> [Correlation; 2] {
+    host.effects.clear();
+    host.tick();
+    let asked = host.sent();
+    let epoch = host.kind().1;
+    let [(two, to_two, Request::Vote(one)), (three, to_three, Request::Vote(other))] = &asked[..]
+    else {
+        panic!("{asked:?}")
+    };
+    assert_eq!((to_two.id, to_three.id), (2, 3));
+    for vote in [one, other] {
+        assert_eq!((vote.epoch, vote.is_pre_vote, vote.candidate), (epoch, is_pre_vote, key(1)));
+    }
+    [*two, *three]
+}
+
+fn written(host: &Host) -> Vec<&BatchContent> {
+    let written = host.effects.iter().filter_map(|effect| match effect {
+        Effect::Append(batch) => Some(&batch.content),
+        _ => None,
+    });
+    written.collect()
+}
+
+/// testInitializeAsCandidateAndBecomeLeader, testInitializeAsCandidateAndBecomeLeaderQuorumOfThree.
+#[test]
+fn a_leader_first_writes_who_votes_and_who_voted_for_it() {
+    let unknown = || ElectionState::with_unknown_leader(5, []);
+    for (voters, disk) in [
+        (vec![1, 2], storage(&[1, 2], &[(9, 4)], unknown())),
+        (vec![1, 2, 3], storage(&[1, 2, 3], &[(9, 4)], unknown())),
+        (vec![1, 2, 3], static_storage(&[1, 2, 3], &[(9, 4)], unknown())),
+    ] {
+        let mut host = Host::start(config(), disk);
+        host.elect(&[2]);
+        assert_eq!((host.kind(), host.leader_id()), ((Leader, 6), Some(1)));
+        let [BatchContent::Control(records)] = &written(&host)[..] else {
+            panic!("{:?}", host.effects)
+        };
+        let change = LeaderChange { leader_id: 1, voters, granting_voters: vec![1, 2] };
+        assert_eq!(records.first(), Some(&ControlRecord::LeaderChange(change)));
+        assert_eq!(host.replica.quorum().election().leader_id(), Some(1));
+    }
+}
+
+/// testVoteRequestTimeout.
+#[test]
+fn a_vote_that_does_not_come_is_asked_for_again_and_the_late_one_is_none() {
+    let mut config = config();
+    config.request_timeout_ms = 300;
+    let unknown = ElectionState::with_unknown_leader(5, []);
+    let mut host = Host::start(config, storage(&[1, 2, 3], &[(9, 4)], unknown));
+    host.after(1_000);
+    for (is_pre_vote, nominee, next) in
+        [(true, (Prospective, 5), (Candidate, 6)), (false, (Candidate, 6), (Leader, 6))]
+    {
+        let [late, _] = questions(&mut host, is_pre_vote);
+        host.after(299);
+        assert_eq!(host.sent(), []);
+        host.after(1);
+        let again = host.sent();
+        assert_eq!(again.len(), 2);
+        assert_ne!(again[0].0, late);
+        host.respond(late, voted(true, nominee.1));
+        assert_eq!(host.kind(), nominee);
+        host.respond(again[0].0, voted(true, nominee.1));
+        assert_eq!(host.kind(), next);
+    }
+}
+
+#[test]
+fn a_candidacy_that_ends_in_nothing_is_tried_again_in_the_next_epoch() {
+    let (mut host, _) = candidate();
+    host.after(1_000);
+    assert_eq!(host.kind(), (Prospective, 6));
+    assert_eq!(host.persisted(), Vec::<&ElectionState>::new(), "nothing is new");
+    assert_eq!(host.replica.quorum().election().voted_key(), Some(key(1)));
+    let [two, _] = questions(&mut host, true);
+    host.respond(two, voted(true, 6));
+    assert_eq!(host.kind(), (Candidate, 7));
+}
+
+/// KAFKA-17030.
+#[test]
+fn a_voter_without_leader_asks_bootstrap_servers_and_follows_whom_they_name() {
+    for leads in [true, false] {
+        let mut host = Host::unattached();
+        host.effects.clear();
+        host.tick();
+        let (correlation, to, _) = host.only_sent();
+        assert!(to.id < 0);
+        let response =
+            if leads { fetched(3, 5, nothing_fetched(Some(4))) } else { not_leader(Some(3), 5) };
+        host.respond(correlation, response);
+        assert_eq!((host.kind(), host.leader_id()), ((Follower, 5), Some(3)));
+    }
+}
+
+/// testVoteResponseIgnoredAfterBecomingFollower.
+#[test]
+fn a_vote_is_none_once_there_is_a_leader() {
+    let (mut host, [two, three]) = candidate();
+    host.begun(3, 6);
+    assert_eq!((host.kind(), host.leader_id()), ((Follower, 6), Some(3)));
+    for late in [two, three] {
+        host.respond(late, voted(true, 6));
+    }
+    assert_eq!((host.kind(), host.leader_id()), ((Follower, 6), Some(3)));
+    let election = host.replica.quorum().election();
+    assert_eq!((election.leader_id(), election.voted_key()), (Some(3), Some(key(1))));
+}
+
+#[test]
+fn a_pre_vote_is_none_once_there_is_a_leader() {
+    let (mut host, [two, three]) = prospective();
+    host.begun(3, 5);
+    for late in [two, three] {
+        host.respond(late, voted(true, 5));
+    }
+    assert_eq!((host.kind(), host.leader_id()), ((Follower, 5), Some(3)));
+}
+
+/// KIP-996.
+#[test]
+fn a_peer_without_pre_votes_makes_a_candidate_at_once() {
+    let unsupported = || Response::Failed(ErrorCode::UnsupportedVersion);
+    let (mut host, [two, three]) = prospective();
+    host.respond(two, unsupported());
+    assert_eq!(host.kind(), (Candidate, 6));
+    // What comes of the other question is no vote.
+    host.respond(three, voted(true, 6));
+    assert_eq!(host.kind(), (Candidate, 6));
+    for asked in questions(&mut host, false) {
+        host.respond(asked, voted(false, 6));
+    }
+    host.after(1_000);
+    assert_eq!(host.kind(), (Prospective, 6));
+    let [two, _] = questions(&mut host, true);
+    host.respond(two, voted(true, 6));
+    assert_eq!(host.kind(), (Candidate, 7));
+}
+
+/// testHandleBeginQuorumResponse.
+#[test]
+fn a_leader_learns_from_its_voters_that_they_know_it_or_another_one() {
+    let begins = || {
+        let mut host = Host::unattached();
+        host.elect(&[2]);
+        let asked = host.sent();
+        assert!(matches!(
+            asked[..],
+            [(_, _, Request::BeginQuorumEpoch(_)), (_, _, Request::BeginQuorumEpoch(_))]
+        ));
+        (host, asked[0].0)
+    };
+    let known = |host: &Host| match host.replica.quorum().state() {
+        EpochState::Leader(leader) => {
+            leader.replica(&key(2)).map(kafka_coordination::kraft::ReplicaState::has_acknowledged)
+        }
+        _ => None,
+    };
+    let (mut host, two) = begins();
+    assert_eq!(known(&host), Some(false));
+    host.respond(two, Response::BeginQuorumEpoch(answer(ErrorCode::None, Some(1), 6, ())));
+    assert_eq!(known(&host), Some(true));
+
+    for (leader_id, state) in [(None, Unattached), (Some(3), Follower)] {
+        let (mut host, two) = begins();
+        let error = ErrorCode::FencedLeaderEpoch;
+        host.respond(two, Response::BeginQuorumEpoch(answer(error, leader_id, 7, ())));
+        assert_eq!((host.kind(), host.leader_id()), ((state, 7), leader_id));
+    }
+}
+
+/// testFetchShouldBeTreatedAsLeaderAcknowledgement.
+#[test]
+fn a_fetch_says_that_the_leader_is_known() {
+    let mut host = Host::leader();
+    host.serve(&crate::peers::fetch_of(3, (10, 4), 6));
+    let EpochState::Leader(leader) = host.replica.quorum().state() else { panic!() };
+    assert!(leader.replica(&key(3)).is_some_and(|three| three.has_acknowledged()));
+    assert!(leader.replica(&key(2)).is_some_and(|two| !two.has_acknowledged()));
+}
+
+/// testClusterAuthorizationFailedInVote, and the same in BeginQuorumEpoch, EndQuorumEpoch and Fetch.
+#[test]
+fn a_replica_that_is_not_authorised_stops() {
+    let refused = ErrorCode::ClusterAuthorizationFailed;
+    let check = |mut host: Host, correlation, response| {
+        host.respond(correlation, response);
+        assert_eq!(host.replica.fatal(), Some(&Fatal::Unauthorised));
+        assert_eq!(host.replica.next_deadline(), None);
+    };
+    let (host, [two, _]) = candidate();
+    check(host, two, Response::Vote(Answer::failed(refused)));
+
+    let mut host = Host::unattached();
+    host.elect(&[2]);
+    let two = host.sent()[0].0;
+    check(host, two, Response::BeginQuorumEpoch(Answer::failed(refused)));
+
+    let mut host = Host::leader();
+    host.replica.resign(6, host.now).expect("it leads");
+    host.tick();
+    assert_eq!(host.kind(), (Resigned, 6));
+    host.tick();
+    let two = host.sent()[0].0;
+    check(host, two, Response::EndQuorumEpoch(Answer::failed(refused)));
+
+    let mut host = Host::follower();
+    host.tick();
+    let two = host.sent()[0].0;
+    check(host, two, Response::Fetch(Answer::failed(refused)));
+}
