@@ -2,11 +2,17 @@
 
 mod appends;
 mod candidacy;
+mod connections;
+mod following;
 mod leadership;
 mod pre_votes;
 mod resignation;
+mod serving;
+mod snapshots;
 mod startup;
+mod state_machine;
 mod validation;
+mod voter_requests;
 mod votes;
 
 use crate::host::{Host, config, key, nothing_fetched, storage};
