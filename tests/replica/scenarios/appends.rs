@@ -1,10 +1,12 @@
 //! What a leader writes, when, and what becomes of it when it leads no more.
 
-use crate::host::{Host, config, storage};
+use crate::host::{Host, config, static_storage, storage};
 use crate::peers::fetch_of;
 use bytes::Bytes;
 use kafka_coordination::kraft::EpochStateKind::{Follower, Resigned, Unattached};
-use kafka_coordination::kraft::{AppendError, BatchContent, Effect, ElectionState, UpgradeMode};
+use kafka_coordination::kraft::{
+    AppendError, BatchContent, Effect, ElectionState, KRaftVersion, UpgradeMode,
+};
 
 fn records(count: usize, bytes: usize) -> Vec<Bytes> {
     vec![Bytes::from(vec![7; bytes]); count]
@@ -186,17 +188,13 @@ fn what_was_not_written_is_gone_with_the_leadership() {
 #[test]
 fn control_records_wait_for_what_is_prepared_before_them() {
     let unknown = ElectionState::with_unknown_leader(5, []);
-    let disk = crate::host::static_storage(&[1], &[(9, 4)], unknown);
+    let disk = static_storage(&[1], &[(9, 4)], unknown);
     let mut host = Host::start(config(), disk);
     host.tick();
     host.effects.clear();
     prepare(&mut host, 1).expect("it leads");
-    let upgraded = host.replica.upgrade_kraft_version(
-        6,
-        kafka_coordination::kraft::KRaftVersion::V1,
-        UpgradeMode::Apply,
-        host.now,
-    );
+    let upgraded =
+        host.replica.upgrade_kraft_version(6, KRaftVersion::V1, UpgradeMode::Apply, host.now);
     assert_eq!(upgraded, Ok(true));
     host.after(1_000);
     assert_eq!(written(&mut host), []);

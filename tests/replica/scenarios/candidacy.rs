@@ -1,14 +1,15 @@
 //! From the first question to the others to the leadership, or back.
 
-use crate::host::{Host, config, key, nothing_fetched, static_storage, storage};
-use crate::peers::{answer, fetched, not_leader, voted};
+use crate::host::{Host, config, key, nothing_fetched, static_storage, storage, voter};
+use crate::peers::{answer, fetch_of, fetched, not_leader, voted};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{
     Candidate, Follower, Leader, Prospective, Resigned, Unattached,
 };
 use kafka_coordination::kraft::{
-    Answer, BatchContent, ControlRecord, Correlation, Effect, ElectionState, EpochState, Fatal,
-    LeaderChange, Request, Response,
+    Answer, BatchContent, ControlLog, ControlRecord, Correlation, Effect, ElectionState, Endpoint,
+    Endpoints, EpochState, Fatal, KRaftVersion, LeaderChange, ReplicaState, Request, Response,
+    Storage, VoterSet,
 };
 
 /// A voter of three that asks for pre-votes in epoch 5, and has sent its questions to 2 and 3.
@@ -186,9 +187,7 @@ fn a_leader_learns_from_its_voters_that_they_know_it_or_another_one() {
         (host, asked[0].0)
     };
     let known = |host: &Host| match host.replica.quorum().state() {
-        EpochState::Leader(leader) => {
-            leader.replica(&key(2)).map(kafka_coordination::kraft::ReplicaState::has_acknowledged)
-        }
+        EpochState::Leader(leader) => leader.replica(&key(2)).map(ReplicaState::has_acknowledged),
         _ => None,
     };
     let (mut host, two) = begins();
@@ -208,7 +207,7 @@ fn a_leader_learns_from_its_voters_that_they_know_it_or_another_one() {
 #[test]
 fn a_fetch_says_that_the_leader_is_known() {
     let mut host = Host::leader();
-    host.serve(&crate::peers::fetch_of(3, (10, 4), 6));
+    host.serve(&fetch_of(3, (10, 4), 6));
     let EpochState::Leader(leader) = host.replica.quorum().state() else { panic!() };
     assert!(leader.replica(&key(3)).is_some_and(|three| three.has_acknowledged()));
     assert!(leader.replica(&key(2)).is_some_and(|two| !two.has_acknowledged()));
@@ -243,4 +242,75 @@ fn a_replica_that_is_not_authorised_stops() {
     host.tick();
     let two = host.sent()[0].0;
     check(host, two, Response::Fetch(Answer::failed(refused)));
+}
+
+#[test]
+fn a_majority_of_the_voters_is_needed_with_the_own_vote() {
+    for (voters, needed) in [(1, 0), (2, 1), (3, 1), (4, 2), (5, 2), (6, 3), (7, 3)] {
+        let voters: Vec<i32> = (1..=voters).collect();
+        let unknown = ElectionState::with_unknown_leader(5, []);
+        let mut host = Host::start(config(), storage(&voters, &[(9, 4)], unknown));
+        host.after(1_000);
+        host.tick();
+        let asked = host.sent();
+        let mut granted = 0;
+        for (correlation, ..) in asked {
+            if host.kind().0 == Prospective {
+                host.respond(correlation, voted(true, 5));
+                granted += 1;
+            }
+        }
+        assert_eq!(granted, needed, "{voters:?}");
+        assert_ne!(host.kind().0, Prospective);
+    }
+}
+
+/// Votes are counted over the last voters in the log, committed or not.
+#[test]
+fn a_change_of_voters_that_is_not_committed_counts_in_an_election() {
+    let mut disk = storage(&[1, 2, 3], &[(9, 4)], ElectionState::with_unknown_leader(5, []));
+    let four = ControlRecord::Voters(VoterSet::new([1, 2, 3, 4].map(voter)));
+    disk.control.on_control_batch(10, &[four]).expect("it is the next one");
+    disk.log.append(10, 4);
+    let mut host = Host::start(config(), disk);
+    host.after(1_000);
+    host.tick();
+    let asked: Vec<_> = host.sent().into_iter().map(|(it, to, _)| (it, to.id)).collect();
+    assert_eq!(asked.iter().map(|(_, id)| *id).collect::<Vec<_>>(), [2, 3, 4]);
+    host.respond(asked[0].0, voted(true, 5));
+    assert_eq!(host.kind(), (Prospective, 5), "two of four");
+    host.respond(asked[2].0, voted(true, 5));
+    assert_eq!(host.kind(), (Candidate, 6));
+}
+
+#[test]
+fn a_voter_of_which_nobody_knows_where_it_listens_is_not_asked() {
+    let mut elsewhere = voter(3);
+    elsewhere.endpoints = Endpoints::new([Endpoint::new("OTHER", "h3", 9_001)]);
+    let mut control = ControlLog::new(VoterSet::empty());
+    let voters = ControlRecord::Voters(VoterSet::new([voter(1), voter(2), elsewhere]));
+    let level = ControlRecord::KRaftVersion(KRaftVersion::V1);
+    control.load_snapshot(0, [level, voters]).expect("it is sound");
+    control.on_data(0, 9).expect("it is the next one");
+    let disk = storage(&[1, 2, 3], &[(9, 4)], ElectionState::with_unknown_leader(5, []));
+    let mut host = Host::start(config(), Storage { control, ..disk });
+    host.elect(&[2]);
+    assert_eq!(host.kind(), (Leader, 6));
+    // Kafka's process ends on each of the three times at which it is to be asked or told.
+    host.replica.resign(6, host.now).expect("it leads");
+    host.tick();
+    host.effects.clear();
+    host.tick();
+    let (_, to, _) = host.only_sent();
+    assert_eq!((to.id, host.replica.fatal()), (2, None));
+}
+
+#[test]
+fn a_vote_of_another_epoch_is_none() {
+    let (mut host, [two, _]) = candidate();
+    host.respond(two, voted(true, 5));
+    assert_eq!(host.kind(), (Candidate, 6));
+    let (mut host, [two, _]) = candidate();
+    host.respond(two, voted(true, 7));
+    assert_eq!(host.kind(), (Unattached, 7));
 }

@@ -1,6 +1,6 @@
 //! Who is asked when, and what is listened to. A request takes up to 30 s, and a connection rests for 100 ms.
 
-use crate::host::{Host, config, nothing_fetched, storage};
+use crate::host::{Host, config, node, nothing_fetched, storage};
 use crate::peers::{fetched, not_leader};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{Correlation, ElectionState, Node, Response};
@@ -10,7 +10,7 @@ fn observer(bootstrap: i32, election: ElectionState) -> Host {
     config.request_timeout_ms = 30_000;
     config.retry_backoff_ms = 100;
     config.bootstrap =
-        (2..2 + bootstrap).map(|id| Node { id: -id, ..crate::host::node(id) }).collect();
+        (2..2 + bootstrap).map(|id| Node { id: -id, ..node(id) }).collect();
     let mut host = Host::start(config, storage(&[2, 3], &[(9, 4)], election));
     host.effects.clear();
     host

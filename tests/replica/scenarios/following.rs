@@ -7,7 +7,7 @@ use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{Follower, Prospective, Unattached};
 use kafka_coordination::kraft::{
-    BatchContent, ControlRecord, Correlation, Effect, ElectionState, FetchedRecords,
+    BatchContent, ControlRecord, Correlation, Effect, ElectionState, EpochState, FetchedRecords,
     KnownHighWatermark, LeaderChange, LogBatch, LogIndex, LogPosition, Node, OffsetAndEpoch,
     Request, Response, VoterSet,
 };
@@ -231,9 +231,7 @@ fn each_answer_is_good_for_something_or_the_connection_rests() {
         host.now = host.now.saturating_add(LEFT);
         host.respond(correlation, response);
         let state = host.replica.quorum().state();
-        let kafka_coordination::kraft::EpochState::Follower(follower) = state else {
-            panic!("{case}: {state:?}")
-        };
+        let EpochState::Follower(follower) = state else { panic!("{case}: {state:?}") };
         assert_eq!(follower.remaining_fetch_ms(host.now), left, "{case}");
         if case == "cut" {
             cut(&mut host);

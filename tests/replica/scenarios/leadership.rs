@@ -4,7 +4,9 @@ use crate::host::{Host, Least, header, key};
 use crate::peers::{answer, fetch_of};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{Leader, Resigned};
-use kafka_coordination::kraft::{FetchSnapshotRequest, OffsetAndEpoch, Reply, Request, Response};
+use kafka_coordination::kraft::{
+    FetchSnapshotRequest, KnownHighWatermark, OffsetAndEpoch, RemoveVoter, Reply, Request, Response,
+};
 
 /// The leader of three that all have heard of it.
 fn known() -> Host {
@@ -62,7 +64,7 @@ fn a_fetch_that_waits_is_no_sign_of_life_when_its_time_is_over() {
     let mut host = known();
     host.serve(&fetch_of(2, (13, 6), 6));
     let mut waiting = fetch_of(2, (13, 6), 6);
-    waiting.high_watermark = kafka_coordination::kraft::KnownHighWatermark::At(13);
+    waiting.high_watermark = KnownHighWatermark::At(13);
     assert_eq!(host.serve(&waiting), []);
     host.after(500);
     assert!(matches!(host.reply(), Reply::Fetch(_)));
@@ -155,4 +157,24 @@ fn the_only_voter_leads_for_ever() {
         assert_eq!(host.kind(), (Leader, 6));
         assert_eq!(host.replica.next_deadline(), None);
     }
+}
+
+/// Kafka's process ends on the answer of a voter that was removed meanwhile.
+#[test]
+fn a_voter_that_is_removed_may_still_answer() {
+    let mut host = Host::unattached();
+    host.elect(&[2]);
+    let begun = host.sent();
+    host.serve(&fetch_of(2, (13, 6), 6));
+    let id = host.request_id();
+    let request = RemoveVoter { cluster_id: None, voter: key(3) };
+    host.replica.handle_remove_voter(id, &request, &mut Least, host.now);
+    host.carry_out();
+    host.tick();
+    assert_eq!(host.replica.latest_voters().voters.ids().collect::<Vec<_>>(), [1, 2]);
+    let (three, to, _) = begun.last().expect("both were told");
+    assert_eq!(to.id, 3);
+    let response = answer(ErrorCode::None, Some(1), 6, ());
+    host.respond(*three, Response::BeginQuorumEpoch(response));
+    assert_eq!((host.kind(), host.replica.fatal()), ((Leader, 6), None));
 }

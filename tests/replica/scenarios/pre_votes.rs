@@ -6,7 +6,7 @@ use crate::peers::{answer, voted};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{Candidate, Follower, Prospective, Unattached};
 use kafka_coordination::kraft::{
-    Correlation, ElectionState, EpochState, Request, Response, VoteRequest,
+    Correlation, ElectionState, EpochState, OffsetAndEpoch, Request, Response, VoteRequest,
 };
 
 /// Asks for pre-votes, the only ones that were sent.
@@ -71,7 +71,7 @@ fn a_pre_vote_meant_for_another_replica_is_refused() {
         voter: Some(key(2)),
         candidate: key(3),
         epoch: 5,
-        log_end: kafka_coordination::kraft::OffsetAndEpoch::new(10, 4),
+        log_end: OffsetAndEpoch::new(10, 4),
         is_pre_vote: true,
     };
     let answer = host.vote(&request);

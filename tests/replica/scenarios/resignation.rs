@@ -1,13 +1,14 @@
 //! Leaders that resign, and replicas that leave.
 
-use crate::host::{Host, Least, config, key, storage};
+use crate::host::{Host, Least, config, endpoints, key, storage};
 use crate::peers::{answer, fetch_of};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{
     Candidate, Follower, Leader, Prospective, Resigned, Unattached,
 };
 use kafka_coordination::kraft::{
-    Effect, ElectionState, KnownHighWatermark, RemoveVoter, Reply, Request, ResignError, Response,
+    Effect, ElectionState, FetchRecordsRequest, KnownHighWatermark, RemoveVoter, Reply, Request,
+    ResignError, Response,
 };
 
 /// The leader of three, which resigns; who has its fetch waiting there is told.
@@ -32,6 +33,8 @@ fn completed(host: &Host) -> Option<bool> {
 fn ends(host: &Host) -> Vec<(i32, Vec<i32>)> {
     let ends = host.requests().into_iter().filter_map(|(to, request)| match request {
         Request::EndQuorumEpoch(end) => {
+            // Kafka leaves this out, and who has no other way to know cannot follow.
+            assert_eq!(end.leader_endpoints, endpoints(1));
             Some((to, end.preferred_candidates.iter().map(|key| key.id).collect()))
         }
         _ => None,
@@ -44,7 +47,7 @@ fn ends(host: &Host) -> Vec<(i32, Vec<i32>)> {
 fn a_fetch_that_waits_is_sent_away_while_the_leader_is_still_named() {
     let mut host = Host::leader();
     host.serve(&fetch_of(2, (13, 6), 6));
-    let waiting = kafka_coordination::kraft::FetchRecordsRequest {
+    let waiting = FetchRecordsRequest {
         high_watermark: KnownHighWatermark::At(13),
         ..fetch_of(2, (13, 6), 6)
     };

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::KnownHighWatermark::{At, Unknown, Unsupported};
 use kafka_coordination::kraft::{
-    Effect, ElectionState, EpochState, FetchRecordsRequest, FetchedRecords, LogIndex,
-    OffsetAndEpoch, PartitionAnswer, ReadRecords, ReplicaKey, ReplicaState, Reply, RequestHeader,
-    Storage, VoteRequest,
+    Effect, ElectionState, Endpoint, EpochState, FetchRecordsRequest, FetchedRecords, ListenerName,
+    LogIndex, OffsetAndEpoch, PartitionAnswer, ReadRecords, ReplicaKey, ReplicaState, Reply,
+    RequestHeader, Storage, VoteRequest,
 };
 
 type Served = PartitionAnswer<FetchedRecords<Option<ReadRecords>>>;
@@ -315,4 +315,29 @@ fn the_bootstrap_checkpoint_is_never_handed_out() {
     assert_eq!(host.replica.log().latest_snapshot(), Some(OffsetAndEpoch::BOOTSTRAP));
     let answer = answer(&mut host, &fetch_of(2, (0, 0), 6)).expect("there are records");
     assert_eq!((answer.body.snapshot, answer.body.records.is_some()), (None, true));
+}
+
+/// Where the leader is, is told for the listener by which the request came.
+#[test]
+fn the_leader_is_named_where_the_sender_reaches_it() {
+    let mut config = config();
+    let other = Endpoint::new("OTHER", "outside", 9_001);
+    config.quorum.local_endpoints =
+        config.quorum.local_endpoints.iter().cloned().chain([other]).collect();
+    let unknown = ElectionState::with_unknown_leader(5, []);
+    let mut host = Host::start(config, storage(&[1, 2, 3], &[(9, 4)], unknown));
+    host.elect(&[2]);
+    for (listener, expected) in
+        [("CONTROLLER", Some("h1")), ("OTHER", Some("outside")), ("ELSEWHERE", None)]
+    {
+        let header = RequestHeader { listener: ListenerName::new(listener), ..header() };
+        host.effects.clear();
+        let (id, request) = (host.request_id(), fetch_of(2, (10, 4), 6));
+        host.replica.handle_fetch(id, &header, &request, 10, &mut Least, host.now);
+        host.carry_out();
+        let Reply::Fetch(answer) = host.reply() else { panic!("{:?}", host.effects) };
+        let hosts: Vec<_> = answer.nodes.iter().map(|node| node.host.as_str()).collect();
+        assert_eq!(hosts, expected.into_iter().collect::<Vec<_>>());
+        assert_eq!(served(host.reply()).leader_id, Some(1));
+    }
 }

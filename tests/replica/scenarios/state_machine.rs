@@ -217,3 +217,17 @@ fn what_is_not_committed_is_not_given() {
     host.serve(&fetch_of(2, (13, 6), 6));
     assert_eq!(host.delivered(), [(0, 13)]);
 }
+
+/// Kafka's goes on by one record then, and loses the others of the batch.
+#[test]
+fn a_state_machine_that_took_nothing_is_given_it_again() {
+    let mut host = slow_follower();
+    host.fetch(2, nothing_fetched(Some(4)));
+    assert_eq!(host.delivered(), [(0, 4)]);
+    host.effects.clear();
+    host.catch_up(0);
+    assert_eq!(host.delivered(), [(0, 4)]);
+    host.effects.clear();
+    host.catch_up(3);
+    assert_eq!(host.delivered(), [(3, 4)]);
+}

@@ -1,12 +1,12 @@
 //! Whom requests are for, and from whom: what is answered before anything is looked at.
 
-use crate::host::{Host, Least, endpoints, header, key};
-use crate::peers::fetch_of;
+use crate::host::{Host, Least, config, endpoints, header, key, nothing_fetched, storage};
+use crate::peers::{fetch_of, voted};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{Candidate, Follower, Leader, Prospective};
 use kafka_coordination::kraft::{
-    BeginQuorumEpochRequest, EndQuorumEpochRequest, Endpoint, Endpoints, EpochState,
-    FetchSnapshotRequest, OffsetAndEpoch, ReplicaKey, Reply, RequestHeader, VoteRequest,
+    BeginQuorumEpochRequest, ElectionState, EndQuorumEpochRequest, Endpoint, Endpoints, EpochState,
+    FetchSnapshotRequest, OffsetAndEpoch, ReplicaKey, Reply, Request, RequestHeader, VoteRequest,
 };
 
 /// Hands in one request of each kind. Gives the errors for the whole of each.
@@ -192,16 +192,15 @@ fn a_successor_stands_for_election_in_its_turn() {
 #[test]
 fn the_first_in_line_gets_the_pre_votes_of_the_others() {
     let disk = || {
-        let election =
-            kafka_coordination::kraft::ElectionState::with_elected_leader(5, 2, None, []);
-        crate::host::storage(&[1, 2, 3, 4, 5], &[(9, 4)], election.expect("an id"))
+        let election = ElectionState::with_elected_leader(5, 2, None, []);
+        storage(&[1, 2, 3, 4, 5], &[(9, 4)], election.expect("an id"))
     };
     let followers = [1, 3].map(|id| {
-        let mut config = crate::host::config();
+        let mut config = config();
         config.quorum.local_id = Some(id);
         config.quorum.local_directory_id = key(id).directory_id.expect("it has one");
         let mut host = Host::start(config, disk());
-        host.fetch(2, crate::host::nothing_fetched(None));
+        host.fetch(2, nothing_fetched(None));
         host
     });
     let [mut first, mut other] = followers;
@@ -210,12 +209,31 @@ fn the_first_in_line_gets_the_pre_votes_of_the_others() {
     first.tick();
     first.tick();
     for (correlation, to, request) in first.sent() {
-        let kafka_coordination::kraft::Request::Vote(vote) = request else { continue };
+        let Request::Vote(vote) = request else { continue };
         // Replicas 3, 4 and 5 are the same but for their ids; the leader has resigned and grants.
         let vote = VoteRequest { voter: Some(key(3)), ..vote };
         let granted = other.vote(&vote).body;
         assert!(granted, "by {}", to.id);
-        first.respond(correlation, crate::peers::voted(granted, 5));
+        first.respond(correlation, voted(granted, 5));
     }
     assert_eq!(first.kind(), (Candidate, 6));
+}
+
+/// Kafka's process ends on the end of an epoch, if it has no id.
+#[test]
+fn a_replica_without_id_follows_leaders_like_others() {
+    let mut config = config();
+    config.quorum.local_id = None;
+    let unknown = ElectionState::with_unknown_leader(5, []);
+    let mut host = Host::start(config, storage(&[2, 3], &[(9, 4)], unknown));
+    host.begun_by(&BeginQuorumEpochRequest {
+        voter: None,
+        leader_id: 2,
+        epoch: 6,
+        leader_endpoints: endpoints(2),
+    });
+    assert_eq!((host.kind(), host.leader_id()), ((Follower, 6), Some(2)));
+    assert_eq!(host.ended(2, 6, &[3, 4]).error, ErrorCode::None);
+    host.after(10_000);
+    assert_eq!((host.kind(), host.replica.fatal()), ((Follower, 6), None));
 }
