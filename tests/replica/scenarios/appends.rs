@@ -1,6 +1,6 @@
 //! What a leader writes, when, and what becomes of it when it leads no more.
 
-use crate::host::{Host, config, static_storage, storage};
+use crate::host::{Host, Least, config, static_storage, storage};
 use crate::peers::fetch_of;
 use bytes::Bytes;
 use kafka_coordination::kraft::EpochStateKind::{Follower, Resigned, Unattached};
@@ -102,6 +102,8 @@ fn what_is_written_is_scheduled_and_full_or_has_waited() {
             }
         }
         assert_eq!(written(&mut host), expected);
+        let due = host.replica.next_deadline();
+        assert!(due.is_none_or(|due| due > host.now), "it does not spin");
     }
 }
 
@@ -201,4 +203,24 @@ fn control_records_wait_for_what_is_prepared_before_them() {
     host.replica.schedule_append(host.now).expect("it leads");
     host.tick();
     assert_eq!(written(&mut host), [(11, 11, false), (12, 13, true)]);
+}
+
+/// Kafka tells of a commit that a crash can take back.
+#[test]
+fn what_is_on_its_way_to_the_disk_of_the_only_voter_is_not_committed() {
+    let mut host = lingering();
+    prepare(&mut host, 1).expect("it leads");
+    host.replica.schedule_append(host.now).expect("it leads");
+    host.now = host.now.saturating_add(50);
+    host.replica.handle_timeout(&mut Least, host.now);
+    let mut effects = Vec::new();
+    while let Some(effect) = host.replica.poll_effect() {
+        effects.push(effect);
+    }
+    assert!(effects.contains(&Effect::Flush { end_offset: 14 }), "{effects:?}");
+    assert!(!effects.contains(&Effect::HighWatermark(14)), "{effects:?}");
+    assert_eq!(host.replica.log().high_watermark(), 13);
+    host.replica.flushed(14, &mut Least, host.now);
+    host.carry_out();
+    assert!(host.effects.contains(&Effect::HighWatermark(14)), "{:?}", host.effects);
 }

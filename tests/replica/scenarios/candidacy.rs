@@ -314,3 +314,16 @@ fn a_vote_of_another_epoch_is_none() {
     host.respond(two, voted(true, 7));
     assert_eq!(host.kind(), (Unattached, 7));
 }
+
+/// Kafka asks it again at once, and again, until the election is over.
+#[test]
+fn a_voter_that_is_taken_for_another_is_asked_again_after_a_rest() {
+    let (mut host, [two, _]) = candidate();
+    host.respond(two, Response::Vote(answer(ErrorCode::InvalidVoterKey, None, 6, false)));
+    host.tick();
+    host.after(19);
+    assert_eq!((host.sent(), host.kind()), (Vec::new(), (Candidate, 6)));
+    host.after(1);
+    let (_, to, request) = host.only_sent();
+    assert!(to.id == 2 && matches!(request, Request::Vote(_)), "{request:?}");
+}

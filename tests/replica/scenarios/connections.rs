@@ -9,8 +9,7 @@ fn observer(bootstrap: i32, election: ElectionState) -> Host {
     let mut config = config();
     config.request_timeout_ms = 30_000;
     config.retry_backoff_ms = 100;
-    config.bootstrap =
-        (2..2 + bootstrap).map(|id| Node { id: -id, ..node(id) }).collect();
+    config.bootstrap = (2..2 + bootstrap).map(|id| Node { id: -id, ..node(id) }).collect();
     let mut host = Host::start(config, storage(&[2, 3], &[(9, 4)], election));
     host.effects.clear();
     host

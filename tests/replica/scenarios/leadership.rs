@@ -54,7 +54,7 @@ fn who_does_not_fetch_is_told_who_leads_each_half_of_a_fetch_timeout() {
 fn a_leader_wakes_for_what_it_has_to_say_again() {
     let mut host = Host::unattached();
     host.elect(&[2]);
-    host.tick();
+    assert_eq!(host.sent().len(), 2, "they have just been told");
     assert_eq!(host.replica.next_deadline(), Some(host.now.saturating_add(1_000)));
 }
 

@@ -236,6 +236,7 @@ fn a_leader_that_is_removed_hands_on_and_is_an_observer_then() {
     host.serve(&fetch_of(2, (14, 6), 6));
     assert_eq!(host.kind(), (Leader, 6), "both are needed: it does not count itself");
     host.serve(&fetch_of(3, (14, 6), 6));
+    assert_eq!(host.replica.next_deadline(), Some(host.now), "there is something to do at once");
     host.tick();
     assert_eq!(host.kind(), (Resigned, 6));
     assert_eq!(host.replica.resign(6, host.now), Ok(()));
@@ -247,4 +248,14 @@ fn a_leader_that_is_removed_hands_on_and_is_an_observer_then() {
         assert_eq!(host.kind(), (Unattached, 7));
         host.after(1_000);
     }
+}
+
+#[test]
+fn a_leader_that_is_about_to_leave_serves_nobody() {
+    let mut host = Host::leader();
+    host.replica.shut_down(5_000, host.now);
+    let replies = host.serve(&fetch_of(2, (10, 4), 6));
+    let [Reply::Fetch(answer)] = &replies[..] else { panic!("{replies:?}") };
+    let partition = answer.partition.as_ref().expect("it is about the partition");
+    assert_eq!((partition.error, partition.leader_id), (ErrorCode::BrokerNotAvailable, Some(1)));
 }

@@ -237,3 +237,17 @@ fn a_replica_without_id_follows_leaders_like_others() {
     host.after(10_000);
     assert_eq!((host.kind(), host.replica.fatal()), ((Follower, 6), None));
 }
+
+/// Earlier versions do not say where the leader listens; the voters do.
+#[test]
+fn a_leader_that_does_not_say_where_it_is_is_followed_where_the_voters_say() {
+    let mut host = Host::unattached();
+    host.begun_by(&BeginQuorumEpochRequest {
+        voter: None,
+        leader_id: 3,
+        epoch: 6,
+        leader_endpoints: Endpoints::empty(),
+    });
+    assert_eq!((host.kind(), host.leader_id()), ((Follower, 6), Some(3)));
+    assert_eq!(host.replica.quorum().state().leader_endpoints(), Some(&endpoints(3)));
+}

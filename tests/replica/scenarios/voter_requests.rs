@@ -177,3 +177,21 @@ fn an_update_that_another_leader_answers_makes_its_follower() {
     let (_, to, request) = host.only_sent();
     assert!(to.id == 3 && matches!(request, Request::Fetch(_)), "{to:?}, {request:?}");
 }
+
+/// Whether there is something to say is looked at once in a period.
+#[test]
+fn what_changes_after_the_period_is_said_after_the_next() {
+    let mut host = start(config(), disk(&[1, 2, 3]));
+    let answer = updated(ErrorCode::None, 2, 5);
+    assert_eq!(asked_within(&mut host, PERIOD_MS, &answer), []);
+    let mut moved = voter(1);
+    moved.endpoints = endpoints(9);
+    let voters = ControlRecord::Voters(VoterSet::new([moved, voter(2), voter(3)]));
+    let content =
+        BatchContent::Encoded { bytes: Bytes::from_static(b"batch"), control: Some(vec![voters]) };
+    let records = vec![LogBatch { base_offset: 10, last_offset: 10, epoch: 5, content }];
+    let (fetch, ..) = host.only_sent();
+    host.respond(fetch, fetched(2, 5, FetchedRecords { records, ..nothing_fetched(None) }));
+    let asked = asked_within(&mut host, PERIOD_MS, &answer);
+    assert!(matches!(asked[..], [(PERIOD_MS, Request::UpdateVoter(_))]), "{asked:?}");
+}
