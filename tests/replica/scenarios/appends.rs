@@ -1,5 +1,6 @@
 //! What a leader writes, when, and what becomes of it when it leads no more.
 
+use super::Leave;
 use crate::host::{Host, Least, config, static_storage, storage};
 use crate::peers::fetch_of;
 use bytes::Bytes;
@@ -96,7 +97,7 @@ fn what_is_written_is_scheduled_and_full_or_has_waited() {
         let mut host = lingering();
         for step in steps {
             match step {
-                Prepare => drop(prepare(&mut host, 1).expect("there is room")),
+                Prepare => _ = prepare(&mut host, 1).expect("there is room"),
                 Schedule => host.replica.schedule_append(host.now).expect("it leads"),
                 Wait(ms) => host.after(ms),
             }
@@ -161,8 +162,8 @@ fn a_leader_of_two_commits_what_the_other_has_and_tells_of_it_once() {
 /// testAccumulatorClearedAfterBecomingVoted.
 #[test]
 fn what_was_not_written_is_gone_with_the_leadership() {
-    let leave: [(_, fn(&mut Host)); 4] = [
-        (Follower, |host| drop(host.begun(2, 7))),
+    let leave: [(_, Leave); 4] = [
+        (Follower, |host| _ = host.begun(2, 7)),
         (Unattached, |host| assert!(!host.grants(2, 7, (9, 4), false))),
         (Unattached, |host| assert!(host.grants(2, 7, (13, 6), false))),
         (Resigned, |host| host.replica.resign(6, host.now).expect("it leads")),

@@ -209,11 +209,11 @@ fn a_fetch_says_that_the_leader_is_known() {
     let mut host = Host::leader();
     host.serve(&fetch_of(3, (10, 4), 6));
     let EpochState::Leader(leader) = host.replica.quorum().state() else { panic!() };
-    assert!(leader.replica(&key(3)).is_some_and(|three| three.has_acknowledged()));
+    assert!(leader.replica(&key(3)).is_some_and(ReplicaState::has_acknowledged));
     assert!(leader.replica(&key(2)).is_some_and(|two| !two.has_acknowledged()));
 }
 
-/// testClusterAuthorizationFailedInVote, and the same in BeginQuorumEpoch, EndQuorumEpoch and Fetch.
+/// testClusterAuthorizationFailedInVote and its three relatives.
 #[test]
 fn a_replica_that_is_not_authorised_stops() {
     let refused = ErrorCode::ClusterAuthorizationFailed;

@@ -1,6 +1,6 @@
 //! What a follower makes of what its leader, or somebody else, answers.
 
-use super::{led_by, with};
+use super::{Leave, led_by, with};
 use crate::host::{Host, Least, config, key, node, nothing_fetched, storage, voter};
 use crate::peers::{answer, fetch_failed, fetched, not_leader};
 use bytes::Bytes;
@@ -181,9 +181,9 @@ fn voters_in_records_that_take_the_place_of_others_count() {
 /// testFetchResponseIgnoredAfterBecomingCandidate, testFetchResponseIgnoredAfterBecomingFollowerOfDifferentLeader.
 #[test]
 fn records_of_a_leader_that_is_followed_no_more_are_not_taken() {
-    let leave: [fn(&mut Host); 3] = [
+    let leave: [Leave; 3] = [
         |host| host.after(2_000),
-        |host| drop(host.begun(3, 6)),
+        |host| _ = host.begun(3, 6),
         |host| assert!(host.grants(3, 6, (10, 4), false)),
     ];
     for (leave, state) in leave.into_iter().zip([Prospective, Follower, Unattached]) {

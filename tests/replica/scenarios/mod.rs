@@ -31,8 +31,13 @@ fn voted_for(id: i32) -> Option<ElectionState> {
     ElectionState::with_voted_candidate(5, key(id), []).ok()
 }
 
+type Start = fn() -> Host;
+
+/// What makes a replica leave its state.
+type Leave = fn(&mut Host);
+
 /// Every state but that of a leader, in epoch 5, with a log of ten records of epoch 4.
-const STATES: [(&str, fn() -> Host); 11] = [
+const STATES: [(&str, Start); 11] = [
     ("unattached", Host::unattached),
     ("unattached, voted for 2", || with(voted_for(2), &[1, 2, 3])),
     ("unattached, leader 4 is known and not where", || with(led_by(4), &[1, 2, 3])),

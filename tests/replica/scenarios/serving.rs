@@ -1,5 +1,6 @@
 //! Fetches, as a leader of three answers them: it leads epoch 6 from offset 10 on, and its log ends at 13.
 
+use super::Leave;
 use crate::host::{Host, Least, config, header, key, storage};
 use crate::peers::fetch_of;
 use bytes::Bytes;
@@ -129,8 +130,8 @@ fn refused_vote(host: &mut Host, epoch: i32) -> bool {
 /// epoch, and answers then as if it still led.
 #[test]
 fn fetches_that_wait_are_sent_away_with_the_leadership() {
-    let leave: [(fn(&mut Host), Option<i32>, i32); 3] = [
-        (|host| drop(host.begun(2, 7)), Some(2), 7),
+    let leave: [(Leave, Option<i32>, i32); 3] = [
+        (|host| _ = host.begun(2, 7), Some(2), 7),
         (|host| assert!(!refused_vote(host, 7)), None, 7),
         (
             |host| {

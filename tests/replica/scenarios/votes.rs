@@ -21,7 +21,7 @@ fn request(epoch: i32, log_end: (i64, i32), is_pre_vote: bool) -> VoteRequest {
 fn a_request_that_cannot_be_or_is_of_an_epoch_that_is_over_changes_nothing() {
     let nobody =
         VoteRequest { candidate: ReplicaKey::without_directory(-1), ..request(5, (10, 4), false) };
-    let nobody_later = VoteRequest { epoch: 6, ..nobody.clone() };
+    let nobody_later = VoteRequest { epoch: 6, ..nobody };
     let invalid = ErrorCode::InvalidRequest;
     for (request, error) in [
         (request(5, (10, 5), false), invalid),
