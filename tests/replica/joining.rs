@@ -1,11 +1,11 @@
 //! What a follower asks of its leader beside records: to be a voter, and to be known as it is.
 
-use crate::host::{Host, config, key, node, nothing_fetched, storage, voter};
+use crate::host::{Host, config, key, nothing_fetched, storage, voter};
+use crate::peers;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Answer, ControlLog, ControlRecord, DirectoryId, ElectionState, Endpoint, Endpoints,
-    KRaftVersion, LogIndex, NextRead, PartitionAnswer, ReplicaConfig, ReplicaKey, Request,
-    Response, Storage, VoterSet,
+    ControlLog, ControlRecord, DirectoryId, ElectionState, Endpoint, Endpoints, KRaftVersion,
+    LogIndex, NextRead, ReplicaConfig, ReplicaKey, Request, Response, Storage, VoterSet,
 };
 
 const PERIOD_MS: i64 = 4_000;
@@ -18,10 +18,7 @@ fn following(config: ReplicaConfig, mut storage: Storage) -> Host {
 }
 
 fn fetched() -> Response {
-    let body = nothing_fetched(None);
-    let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(2), epoch: 5, body };
-    let nodes = vec![node(2)];
-    Response::Fetch(Answer { error: ErrorCode::None, partition: Some(partition), nodes })
+    peers::fetched(2, 5, nothing_fetched(None))
 }
 
 fn updated(error: ErrorCode) -> Response {

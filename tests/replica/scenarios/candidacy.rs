@@ -1,15 +1,14 @@
 //! From the first question to the others to the leadership, or back.
 
-use crate::host::{Host, config, key, nothing_fetched, static_storage, storage, voter};
-use crate::peers::{answer, fetch_of, fetched, not_leader, voted};
+use crate::host::{Host, config, key, static_storage, storage, voter};
+use crate::peers::{answer, voted};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{
     Candidate, Follower, Leader, Prospective, Resigned, Unattached,
 };
 use kafka_coordination::kraft::{
     Answer, BatchContent, ControlLog, ControlRecord, Correlation, Effect, ElectionState, Endpoint,
-    Endpoints, EpochState, Fatal, KRaftVersion, LeaderChange, ReplicaState, Request, Response,
-    Storage, VoterSet,
+    Endpoints, Fatal, KRaftVersion, LeaderChange, Request, Response, Storage, VoterSet,
 };
 
 /// A voter of three that asks for pre-votes in epoch 5, and has sent its questions to 2 and 3.
@@ -113,22 +112,6 @@ fn a_candidacy_that_ends_in_nothing_is_tried_again_in_the_next_epoch() {
     assert_eq!(host.kind(), (Candidate, 7));
 }
 
-/// KAFKA-17030.
-#[test]
-fn a_voter_without_leader_asks_bootstrap_servers_and_follows_whom_they_name() {
-    for leads in [true, false] {
-        let mut host = Host::unattached();
-        host.effects.clear();
-        host.tick();
-        let (correlation, to, _) = host.only_sent();
-        assert!(to.id < 0);
-        let response =
-            if leads { fetched(3, 5, nothing_fetched(Some(4))) } else { not_leader(Some(3), 5) };
-        host.respond(correlation, response);
-        assert_eq!((host.kind(), host.leader_id()), ((Follower, 5), Some(3)));
-    }
-}
-
 /// testVoteResponseIgnoredAfterBecomingFollower.
 #[test]
 fn a_vote_is_none_once_there_is_a_leader() {
@@ -171,46 +154,6 @@ fn a_peer_without_pre_votes_makes_a_candidate_at_once() {
     let [two, _] = questions(&mut host, true);
     host.respond(two, voted(true, 6));
     assert_eq!(host.kind(), (Candidate, 7));
-}
-
-/// testHandleBeginQuorumResponse.
-#[test]
-fn a_leader_learns_from_its_voters_that_they_know_it_or_another_one() {
-    let begins = || {
-        let mut host = Host::unattached();
-        host.elect(&[2]);
-        let asked = host.sent();
-        assert!(matches!(
-            asked[..],
-            [(_, _, Request::BeginQuorumEpoch(_)), (_, _, Request::BeginQuorumEpoch(_))]
-        ));
-        (host, asked[0].0)
-    };
-    let known = |host: &Host| match host.replica.quorum().state() {
-        EpochState::Leader(leader) => leader.replica(&key(2)).map(ReplicaState::has_acknowledged),
-        _ => None,
-    };
-    let (mut host, two) = begins();
-    assert_eq!(known(&host), Some(false));
-    host.respond(two, Response::BeginQuorumEpoch(answer(ErrorCode::None, Some(1), 6, ())));
-    assert_eq!(known(&host), Some(true));
-
-    for (leader_id, state) in [(None, Unattached), (Some(3), Follower)] {
-        let (mut host, two) = begins();
-        let error = ErrorCode::FencedLeaderEpoch;
-        host.respond(two, Response::BeginQuorumEpoch(answer(error, leader_id, 7, ())));
-        assert_eq!((host.kind(), host.leader_id()), ((state, 7), leader_id));
-    }
-}
-
-/// testFetchShouldBeTreatedAsLeaderAcknowledgement.
-#[test]
-fn a_fetch_says_that_the_leader_is_known() {
-    let mut host = Host::leader();
-    host.serve(&fetch_of(3, (10, 4), 6));
-    let EpochState::Leader(leader) = host.replica.quorum().state() else { panic!() };
-    assert!(leader.replica(&key(3)).is_some_and(ReplicaState::has_acknowledged));
-    assert!(leader.replica(&key(2)).is_some_and(|two| !two.has_acknowledged()));
 }
 
 /// testClusterAuthorizationFailedInVote and its three relatives.

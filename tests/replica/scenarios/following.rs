@@ -1,18 +1,18 @@
 //! What a follower makes of what its leader, or somebody else, answers.
 
-use super::{Leave, led_by, with};
-use crate::host::{Host, Least, config, key, node, nothing_fetched, storage, voter};
+use super::{Leave, led_by};
+use crate::host::{Host, Least, config, key, nothing_fetched, storage, voter};
 use crate::peers::{answer, fetch_failed, fetched, not_leader};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{Follower, Prospective, Unattached};
 use kafka_coordination::kraft::{
-    BatchContent, ControlRecord, Correlation, Effect, ElectionState, EpochState, FetchedRecords,
+    BatchContent, ControlRecord, Correlation, Effect, EpochState, FetchedRecords,
     KnownHighWatermark, LeaderChange, LogBatch, LogIndex, LogPosition, Node, OffsetAndEpoch,
     Request, Response, VoterSet,
 };
 
-fn batch(base_offset: i64, last_offset: i64, epoch: i32) -> LogBatch {
+pub(super) fn batch(base_offset: i64, last_offset: i64, epoch: i32) -> LogBatch {
     let content = BatchContent::Encoded { bytes: Bytes::from_static(b"batch"), control: None };
     LogBatch { base_offset, last_offset, epoch, content }
 }
@@ -24,7 +24,10 @@ fn control(base_offset: i64, epoch: i32, records: Vec<ControlRecord>) -> LogBatc
     LogBatch { base_offset, last_offset, epoch, content }
 }
 
-fn records(batches: Vec<LogBatch>, high_watermark: i64) -> FetchedRecords<Vec<LogBatch>> {
+pub(super) fn records(
+    batches: Vec<LogBatch>,
+    high_watermark: i64,
+) -> FetchedRecords<Vec<LogBatch>> {
     FetchedRecords { records: batches, ..nothing_fetched(Some(high_watermark)) }
 }
 
@@ -34,7 +37,7 @@ fn diverging(offset: i64, epoch: i32) -> FetchedRecords<Vec<LogBatch>> {
 }
 
 /// The fetch that is sent now, and to whom.
-fn next_fetch(host: &mut Host) -> (Correlation, Node, (i64, i32), KnownHighWatermark) {
+pub(super) fn next_fetch(host: &mut Host) -> (Correlation, Node, (i64, i32), KnownHighWatermark) {
     host.effects.clear();
     host.tick();
     let (correlation, to, request) = host.only_sent();
@@ -247,100 +250,6 @@ fn an_answer_of_who_knows_no_leader_of_a_later_epoch_leaves_none() {
     let (correlation, ..) = next_fetch(&mut host);
     host.respond(correlation, fetch_failed(ErrorCode::FencedLeaderEpoch, None, 6));
     assert_eq!((host.kind(), host.leader_id()), ((Unattached, 6), None));
-}
-
-/// testObserverLeaderRediscoveryAfterBrokerNotAvailableError, testObserverLeaderRediscoveryAfterRequestTimeout,
-/// and the same of voters (KAFKA-17030).
-#[test]
-fn who_does_not_reach_its_leader_asks_a_bootstrap_server() {
-    for voters in [&[1, 2, 3][..], &[2, 3]] {
-        // The connection is broken: at once. The leader is tried again when its connection has rested.
-        let mut host = with(led_by(2), voters);
-        let (correlation, to, ..) = next_fetch(&mut host);
-        assert_eq!(to, node(2));
-        host.respond(correlation, Response::Failed(ErrorCode::BrokerNotAvailable));
-        let (correlation, to, ..) = next_fetch(&mut host);
-        assert_eq!(to.id, -2);
-        host.respond(correlation, not_leader(Some(3), 6));
-        assert_eq!((host.kind(), host.leader_id()), ((Follower, 6), Some(3)));
-        assert_eq!(next_fetch(&mut host).1, node(3));
-    }
-    // No answer comes: when the time of the request is over.
-    let mut config = config();
-    config.request_timeout_ms = 500;
-    let election = led_by(2).expect("an id");
-    for voters in [&[1, 2, 3][..], &[2, 3]] {
-        let disk = storage(voters, &[(9, 4)], election.clone());
-        let mut host = Host::start(config.clone(), disk);
-        let (late, ..) = next_fetch(&mut host);
-        host.after(499);
-        assert_eq!(host.sent(), []);
-        host.after(1);
-        let (correlation, to, _) = host.only_sent();
-        assert_eq!(to.id, -2);
-        host.respond(late, fetched(2, 5, records(vec![batch(10, 12, 5)], 10)));
-        assert_eq!(host.replica.log().end_offset(), 10, "it comes too late");
-        host.respond(correlation, not_leader(Some(3), 6));
-        assert_eq!((host.kind(), host.leader_id()), ((Follower, 6), Some(3)));
-    }
-}
-
-/// testObserverHandleRetryFetchtToBootstrapServer, testObserverHandleRetryFetchToLeader.
-#[test]
-fn an_observer_asks_its_leader_and_a_bootstrap_server_in_turn_and_one_at_a_time() {
-    let mut config = config();
-    config.request_timeout_ms = 500;
-    let disk = storage(&[2, 3], &[(9, 4)], led_by(2).expect("an id"));
-    let mut host = Host::start(config, disk);
-    let mut asked = Vec::new();
-    let mut correlations = Vec::new();
-    host.effects.clear();
-    for _ in 0..4 {
-        host.tick();
-        let (correlation, to, _) = host.only_sent();
-        asked.push(to.id);
-        correlations.push(correlation);
-        host.after(499);
-        assert_eq!(host.sent(), [], "one is on its way");
-        host.now = host.now.saturating_add(1);
-    }
-    assert_eq!(asked, [2, -2, 2, -2]);
-    // What the bootstrap server says late is not listened to.
-    host.respond(correlations[1], not_leader(Some(3), 7));
-    assert_eq!((host.kind(), host.leader_id()), ((Follower, 5), Some(2)));
-}
-
-/// KAFKA-19354: Kafka's stayed with the bootstrap servers.
-#[test]
-fn an_observer_that_finds_its_leader_again_fetches_from_it_whatever_its_timer_says() {
-    let mut host = with(led_by(2), &[2, 3]);
-    let (correlation, ..) = next_fetch(&mut host);
-    host.respond(correlation, Response::Failed(ErrorCode::BrokerNotAvailable));
-    host.after(10_000);
-    let (correlation, to, _) = host.only_sent();
-    assert_eq!(to, node(2), "its connection has rested");
-    host.respond(correlation, Response::Failed(ErrorCode::BrokerNotAvailable));
-    let (correlation, to, ..) = next_fetch(&mut host);
-    assert_eq!(to.id, -2);
-    host.respond(correlation, not_leader(Some(2), 5));
-    host.after(20);
-    assert_eq!(host.only_sent().1, node(2));
-}
-
-/// Timers on which an observer does not act do not wake it: Kafka's spins.
-#[test]
-fn an_observer_that_waits_for_an_answer_sleeps() {
-    let unknown = Some(ElectionState::with_unknown_leader(5, []));
-    for mut host in [with(unknown, &[2, 3]), with(led_by(2), &[2, 3])] {
-        for _ in 0..20 {
-            host.tick();
-            let due = host.replica.next_deadline().expect("the request has an end");
-            assert!(due > host.now);
-            // The election and fetch time-outs of 1000 and 2000 ms are no reason to wake.
-            assert_eq!(due.millis_since(host.now) % 2_000, 0);
-            host.now = due;
-        }
-    }
 }
 
 /// KIP-1219.

@@ -3,9 +3,10 @@
 use crate::host::{Host, Least, header, key};
 use crate::peers::{answer, fetch_of};
 use kafka_coordination::ErrorCode;
-use kafka_coordination::kraft::EpochStateKind::{Leader, Resigned};
+use kafka_coordination::kraft::EpochStateKind::{Follower, Leader, Resigned, Unattached};
 use kafka_coordination::kraft::{
-    FetchSnapshotRequest, KnownHighWatermark, OffsetAndEpoch, RemoveVoter, Reply, Request, Response,
+    EpochState, FetchSnapshotRequest, KnownHighWatermark, OffsetAndEpoch, RemoveVoter,
+    ReplicaState, Reply, Request, Response,
 };
 
 /// The leader of three that all have heard of it.
@@ -177,4 +178,44 @@ fn a_voter_that_is_removed_may_still_answer() {
     let response = answer(ErrorCode::None, Some(1), 6, ());
     host.respond(*three, Response::BeginQuorumEpoch(response));
     assert_eq!((host.kind(), host.replica.fatal()), ((Leader, 6), None));
+}
+
+/// testHandleBeginQuorumResponse.
+#[test]
+fn a_leader_learns_from_its_voters_that_they_know_it_or_another_one() {
+    let begins = || {
+        let mut host = Host::unattached();
+        host.elect(&[2]);
+        let asked = host.sent();
+        assert!(matches!(
+            asked[..],
+            [(_, _, Request::BeginQuorumEpoch(_)), (_, _, Request::BeginQuorumEpoch(_))]
+        ));
+        (host, asked[0].0)
+    };
+    let known = |host: &Host| match host.replica.quorum().state() {
+        EpochState::Leader(leader) => leader.replica(&key(2)).map(ReplicaState::has_acknowledged),
+        _ => None,
+    };
+    let (mut host, two) = begins();
+    assert_eq!(known(&host), Some(false));
+    host.respond(two, Response::BeginQuorumEpoch(answer(ErrorCode::None, Some(1), 6, ())));
+    assert_eq!(known(&host), Some(true));
+
+    for (leader_id, state) in [(None, Unattached), (Some(3), Follower)] {
+        let (mut host, two) = begins();
+        let error = ErrorCode::FencedLeaderEpoch;
+        host.respond(two, Response::BeginQuorumEpoch(answer(error, leader_id, 7, ())));
+        assert_eq!((host.kind(), host.leader_id()), ((state, 7), leader_id));
+    }
+}
+
+/// testFetchShouldBeTreatedAsLeaderAcknowledgement.
+#[test]
+fn a_fetch_says_that_the_leader_is_known() {
+    let mut host = Host::leader();
+    host.serve(&fetch_of(3, (10, 4), 6));
+    let EpochState::Leader(leader) = host.replica.quorum().state() else { panic!() };
+    assert!(leader.replica(&key(3)).is_some_and(ReplicaState::has_acknowledged));
+    assert!(leader.replica(&key(2)).is_some_and(|two| !two.has_acknowledged()));
 }

@@ -6,6 +6,7 @@ mod connections;
 mod following;
 mod leadership;
 mod pre_votes;
+mod rediscovery;
 mod resignation;
 mod serving;
 mod snapshots;
@@ -14,6 +15,7 @@ mod state_machine;
 mod validation;
 mod voter_requests;
 mod votes;
+mod waiting;
 
 use crate::host::{Host, config, key, nothing_fetched, storage};
 use kafka_coordination::kraft::ElectionState;

@@ -1,15 +1,14 @@
 //! In which state a replica starts, and what it does first.
 
 use crate::host::{Host, Least, config, key, node, static_storage, storage, voter};
-use crate::peers::{fetch_failed, not_leader};
+use kafka_coordination::Monotonic;
 use kafka_coordination::kraft::EpochStateKind::{
     Candidate, Follower, Leader, Prospective, Resigned, Unattached,
 };
 use kafka_coordination::kraft::{
     AppendError, ControlLog, ControlRecord, ElectionState, KRaftVersion, LogIndex, OffsetAndEpoch,
-    Replica, Request, Response, StartReplicaError, Storage, VoterSet,
+    Replica, Request, StartReplicaError, Storage, VoterSet,
 };
-use kafka_coordination::{ErrorCode, Monotonic};
 
 fn ids(replica: &Replica) -> Vec<i32> {
     replica.latest_voters().voters.ids().collect()
@@ -136,38 +135,6 @@ fn an_observer_never_asks_for_votes() {
         assert!(matches!(asked[..], [(_, Request::Fetch(_))]), "{asked:?}");
         host.effects.clear();
     }
-}
-
-/// KAFKA-16842, testObserverDiscoversLeaderWithUnknownVoters.
-#[test]
-fn an_observer_that_knows_of_no_voters_follows_whom_a_bootstrap_server_names() {
-    let mut host = Host::start(config(), static_storage(&[], &[], unknown(0)));
-    host.tick();
-    let (correlation, to, request) = host.only_sent();
-    assert_eq!(to.id, -2);
-    let Request::Fetch(fetch) = request else { panic!("{request:?}") };
-    assert_eq!((fetch.leader_epoch, fetch.log_end), (0, OffsetAndEpoch::new(0, 0)));
-    host.respond(correlation, not_leader(Some(3), 4));
-    assert_eq!((host.kind(), host.leader_id()), ((Follower, 4), Some(3)));
-    host.tick();
-    let (_, to, _) = host.only_sent();
-    assert_eq!(to, node(3), "the voters do not say where it is, but the answer did");
-}
-
-/// testObserverQuorumDiscoveryFailure.
-#[test]
-fn a_bootstrap_server_that_does_not_answer_makes_room_for_another() {
-    let mut host = Host::start(config(), storage(&[2, 3], &[], unknown(0)));
-    host.tick();
-    let (correlation, to, _) = host.only_sent();
-    assert_eq!(to.id, -2);
-    let error = ErrorCode::BrokerNotAvailable;
-    host.respond(correlation, Response::Failed(error));
-    host.tick();
-    let (correlation, to, _) = host.only_sent();
-    assert_eq!(to.id, -3, "the first one rests");
-    host.respond(correlation, fetch_failed(ErrorCode::None, Some(3), 4));
-    assert_eq!((host.kind(), host.leader_id()), ((Follower, 4), Some(3)));
 }
 
 /// testObserverFetchWithNoLocalId.
