@@ -115,6 +115,7 @@ fn a_control_batch_that_is_not_what_it_says_is_not_taken() {
     wrong.last_offset = 11;
     host.fetch(2, records(vec![wrong], 10));
     assert_eq!(host.replica.log().end_offset(), 10);
+    assert!(!host.effects.iter().any(|effect| matches!(effect, Effect::Append(_))));
     assert_eq!(host.replica.fatal(), None);
 }
 
@@ -276,4 +277,19 @@ fn answers_of_an_earlier_epoch_bring_nothing() {
     host.respond(correlation, Response::Fetch(answer(ErrorCode::None, Some(3), 4, body)));
     assert_eq!((host.kind(), host.leader_id()), ((Follower, 5), Some(2)));
     assert_eq!(host.replica.log().end_offset(), 10);
+}
+
+/// Kafka lets a time-out that is due take effect before an answer that waits.
+#[test]
+fn an_answer_that_is_handed_in_before_the_time_out_prevents_it() {
+    for answered in [true, false] {
+        let mut host = Host::follower();
+        let (correlation, ..) = next_fetch(&mut host);
+        host.now = host.now.saturating_add(2_000);
+        if answered {
+            host.respond(correlation, fetched(2, 5, nothing_fetched(None)));
+        }
+        host.tick();
+        assert_eq!(host.kind(), (if answered { Follower } else { Prospective }, 5));
+    }
 }

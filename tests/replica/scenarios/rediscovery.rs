@@ -153,3 +153,13 @@ fn a_bootstrap_server_that_does_not_answer_makes_room_for_another() {
     host.respond(correlation, fetch_failed(ErrorCode::None, Some(3), 4));
     assert_eq!((host.kind(), host.leader_id()), ((Follower, 4), Some(3)));
 }
+
+#[test]
+fn who_loses_its_leader_does_not_wait_for_its_answer() {
+    let mut host = Host::follower();
+    let (_, to, ..) = next_fetch(&mut host);
+    assert_eq!(to, node(2));
+    assert!(host.grants(3, 6, (10, 4), false));
+    let (_, to, ..) = next_fetch(&mut host);
+    assert_eq!(to.id, -2);
+}

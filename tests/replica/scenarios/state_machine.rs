@@ -231,3 +231,28 @@ fn a_state_machine_that_took_nothing_is_given_it_again() {
     host.catch_up(3);
     assert_eq!(host.delivered(), [(3, 4)]);
 }
+
+/// A leader that was just elected, or has resigned, does not say what is committed; what was known before is given on.
+#[test]
+fn what_was_known_to_be_committed_is_given_by_leaders_too() {
+    let mut host = slow_follower();
+    host.fetch(2, nothing_fetched(Some(4)));
+    host.fetch(2, nothing_fetched(Some(9)));
+    host.after(1_000);
+    host.elect(&[2]);
+    assert_eq!((host.kind(), host.replica.quorum().state().high_watermark()), ((Leader, 6), None));
+    host.effects.clear();
+    host.catch_up(4);
+    assert_eq!(host.delivered(), [(4, 9)]);
+
+    host.serve(&fetch_of(2, (13, 6), 6));
+    host.replica.resign(6, host.now).expect("it leads");
+    host.tick();
+    assert_eq!(
+        (host.kind(), host.replica.quorum().state().high_watermark()),
+        ((Resigned, 6), None)
+    );
+    host.effects.clear();
+    host.catch_up(9);
+    assert_eq!((host.delivered(), host.leaders_told()), (vec![(9, 13)], vec![]));
+}
