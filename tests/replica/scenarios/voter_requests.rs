@@ -195,3 +195,37 @@ fn what_changes_after_the_period_is_said_after_the_next() {
     let asked = asked_within(&mut host, PERIOD_MS, &answer);
     assert!(matches!(asked[..], [(PERIOD_MS, Request::UpdateVoter(_))]), "{asked:?}");
 }
+
+/// A request to join that is answered as it can be hoped for is made again a period after the answer.
+#[test]
+fn a_replica_waits_for_what_comes_of_its_request_to_join() {
+    for (error, wait_ms) in [
+        (ErrorCode::None, 4_000),
+        (ErrorCode::RequestTimedOut, 4_000),
+        (ErrorCode::DuplicateVoter, 4_000),
+        (ErrorCode::VoterNotFound, 3_000),
+        (ErrorCode::UnknownServerError, 3_000),
+    ] {
+        let mut config = config();
+        config.auto_join = true;
+        config.request_timeout_ms = 10_000;
+        let mut host = start(config, disk(&[2, 3]));
+        let answer = Response::AddVoter(error);
+        assert_eq!(asked_within(&mut host, PERIOD_MS - 500, &answer), []);
+        let (fetch, ..) = host.only_sent();
+        host.now = host.now.saturating_add(500);
+        host.respond(fetch, fetched(2, 5, nothing_fetched(None)));
+        host.tick();
+        let (join, _, request) = host.only_sent();
+        assert!(matches!(request, Request::AddVoter(_)), "{request:?}");
+        host.now = host.now.saturating_add(1_000);
+        host.respond(join, answer.clone());
+        // A connection rests for 20 ms.
+        host.now = host.now.saturating_add(20);
+        let asked = asked_within(&mut host, wait_ms, &answer);
+        assert!(
+            matches!(asked[..], [(at, Request::AddVoter(_))] if at == wait_ms),
+            "{error}: {asked:?}"
+        );
+    }
+}
