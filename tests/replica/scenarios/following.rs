@@ -72,7 +72,7 @@ fn who_votes_or_may_come_to_vote_flushes_what_it_takes() {
     ] {
         let mut config = config();
         config.can_become_voter = can_become_voter;
-        let election = led_by(2).expect("an id");
+        let election = led_by(2);
         let mut host = Host::start(config, storage(voters, &[(9, 4)], election));
         host.fetch(2, records(vec![batch(10, 11, 5), batch(12, 12, 5)], 10));
         assert_eq!(host.replica.log().end(), OffsetAndEpoch::new(13, 5));
@@ -127,7 +127,7 @@ fn a_log_becomes_that_of_the_leader() {
     for (last_offset, epoch) in [(2, 1), (3, 2), (6, 3), (9, 5)] {
         leader.append(last_offset, epoch);
     }
-    let election = led_by(2).expect("an id");
+    let election = led_by(2);
     let mut host = Host::start(config(), storage(&[1, 2, 3], &own, election));
     let mut asked = Vec::new();
     for _ in 0..4 {
@@ -152,7 +152,7 @@ fn a_log_becomes_that_of_the_leader() {
 /// KAFKA-10706: a replica that led and wrote nothing has an epoch at the end of its log that has to go.
 #[test]
 fn an_epoch_without_records_is_cut_off_too() {
-    let mut disk = storage(&[1, 2, 3], &[(9, 4)], led_by(2).expect("an id"));
+    let mut disk = storage(&[1, 2, 3], &[(9, 4)], led_by(2));
     disk.log.start_epoch(5);
     let mut host = Host::start(config(), disk);
     let (correlation, _, log_end, _) = next_fetch(&mut host);
@@ -167,7 +167,7 @@ fn an_epoch_without_records_is_cut_off_too() {
 fn voters_in_records_that_take_the_place_of_others_count() {
     let with_four = ControlRecord::Voters(VoterSet::new([1, 2, 3, 4].map(voter)));
     let without_us = ControlRecord::Voters(VoterSet::new([2, 3].map(voter)));
-    let mut disk = storage(&[1, 2, 3], &[(9, 4)], led_by(2).expect("an id"));
+    let mut disk = storage(&[1, 2, 3], &[(9, 4)], led_by(2));
     disk.control.on_control_batch(10, &[with_four]).expect("it is the next one");
     disk.log.append(10, 4);
     let mut host = Host::start(config(), disk);
@@ -259,7 +259,7 @@ fn fetches_ask_for_as_much_as_is_configured() {
     let mut config = config();
     config.fetch_max_bytes = 12_345;
     config.fetch_max_wait_ms = 77;
-    let mut host = Host::start(config, storage(&[1, 2, 3], &[(9, 4)], led_by(2).expect("an id")));
+    let mut host = Host::start(config, storage(&[1, 2, 3], &[(9, 4)], led_by(2)));
     host.effects.clear();
     host.tick();
     let (_, _, request) = host.only_sent();

@@ -1,4 +1,4 @@
-//! What Kafka's own tests of its quorum state of a replica, retold; where a comment has a name, it is that of such a test.
+//! What Kafka's tests of `KafkaRaftClient` say of a replica, told anew. A name in a comment is that of such a test.
 
 mod appends;
 mod candidacy;
@@ -17,50 +17,69 @@ mod voter_requests;
 mod votes;
 mod waiting;
 
-use crate::host::{Host, config, key, nothing_fetched, storage};
-use kafka_coordination::kraft::ElectionState;
+use crate::host::{Host, config, key, nothing_fetched, static_storage, storage};
+use kafka_coordination::kraft::{ElectionState, Storage};
 
-fn with(election: Option<ElectionState>, voters: &[i32]) -> Host {
-    let election = election.expect("ids are not negative");
-    Host::start(config(), storage(voters, &[(9, 4)], election))
-}
+/// What makes a disk: voters, batches by their last offset and epoch, and what was persisted.
+type Disk = fn(&[i32], &[(i64, i32)], ElectionState) -> Storage;
 
-fn led_by(leader_id: i32) -> Option<ElectionState> {
-    ElectionState::with_elected_leader(5, leader_id, None, []).ok()
-}
-
-fn voted_for(id: i32) -> Option<ElectionState> {
-    ElectionState::with_voted_candidate(5, key(id), []).ok()
-}
-
-type Start = fn() -> Host;
+/// What brings a replica into a state.
+type Start = fn(Disk) -> Host;
 
 /// What makes a replica leave its state.
 type Leave = fn(&mut Host);
 
-/// Every state but that of a leader, in epoch 5, with a log of ten records of epoch 4.
+fn with(election: ElectionState, voters: &[i32]) -> Host {
+    with_disk(storage, election, voters)
+}
+
+fn with_disk(disk: Disk, election: ElectionState, voters: &[i32]) -> Host {
+    Host::start(config(), disk(voters, &[(9, 4)], election))
+}
+
+fn unknown() -> ElectionState {
+    ElectionState::with_unknown_leader(5, [])
+}
+
+fn led_by(leader_id: i32) -> ElectionState {
+    ElectionState::with_elected_leader(5, leader_id, None, []).expect("an id")
+}
+
+fn voted_for(id: i32) -> ElectionState {
+    ElectionState::with_voted_candidate(5, key(id), []).expect("an id")
+}
+
+/// Every state but that of a leader, in epoch 5, with a log of ten records of epoch 4; with voters in the log, and with
+/// those of the configuration.
+fn states() -> impl Iterator<Item = (&'static str, impl Fn() -> Host)> {
+    let disks: [Disk; 2] = [storage, static_storage];
+    disks.into_iter().flat_map(|disk| STATES.map(|(name, start)| (name, move || start(disk))))
+}
+
+const VOTERS: &[i32] = &[1, 2, 3];
+
 const STATES: [(&str, Start); 11] = [
-    ("unattached", Host::unattached),
-    ("unattached, voted for 2", || with(voted_for(2), &[1, 2, 3])),
-    ("unattached, leader 4 is known and not where", || with(led_by(4), &[1, 2, 3])),
-    ("prospective", || {
-        let mut host = Host::unattached();
+    ("unattached", |disk| with_disk(disk, unknown(), VOTERS)),
+    ("unattached, voted for 2", |disk| with_disk(disk, voted_for(2), VOTERS)),
+    ("unattached, leader 4 is known and not where", |disk| with_disk(disk, led_by(4), VOTERS)),
+    ("prospective", |disk| {
+        let mut host = with_disk(disk, unknown(), VOTERS);
         host.after(1_000);
         host
     }),
-    ("prospective, voted for 2", || {
-        let mut host = with(voted_for(2), &[1, 2, 3]);
+    ("prospective, voted for 2", |disk| {
+        let mut host = with_disk(disk, voted_for(2), VOTERS);
         host.after(1_000);
         host
     }),
-    ("candidate", || with(voted_for(1), &[1, 2, 3])),
-    ("follower of 2", Host::follower),
-    ("follower of 2, has fetched", || {
-        let mut host = Host::follower();
+    ("candidate", |disk| with_disk(disk, voted_for(1), VOTERS)),
+    ("follower of 2", |disk| with_disk(disk, led_by(2), VOTERS)),
+    ("follower of 2, has fetched", |disk| {
+        let mut host = with_disk(disk, led_by(2), VOTERS);
         host.fetch(2, nothing_fetched(None));
         host
     }),
-    ("resigned", || with(led_by(1), &[1, 2, 3])),
-    ("observer", || with(Some(ElectionState::with_unknown_leader(5, [])), &[2, 3])),
-    ("observer following 2", || with(led_by(2), &[2, 3])),
+    ("resigned", |disk| with_disk(disk, led_by(1), VOTERS)),
+    ("observer", |disk| with_disk(disk, unknown(), &[2, 3])),
+    ("observer following 2", |disk| with_disk(disk, led_by(2), &[2, 3])),
 ];

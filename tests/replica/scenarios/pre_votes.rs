@@ -1,6 +1,6 @@
 //! Pre-votes (KIP-996), asked for and counted.
 
-use super::STATES;
+use super::states;
 use crate::host::{Host, config, endpoints, key, nothing_fetched, storage};
 use crate::peers::{answer, voted};
 use kafka_coordination::ErrorCode;
@@ -24,7 +24,7 @@ fn asked(host: &mut Host) -> Vec<Correlation> {
 /// KAFKA-17641: what is granted in the replica's own epoch, to voters and others, however often.
 #[test]
 fn who_has_a_log_as_long_gets_a_pre_vote_of_everybody_but_who_defends_a_leader() {
-    for (state, start) in STATES {
+    for (state, start) in states() {
         let grants = state != "follower of 2, has fetched";
         let mut host = start();
         let (kind, leader_id) = (host.kind(), host.leader_id());
@@ -41,7 +41,7 @@ fn who_has_a_log_as_long_gets_a_pre_vote_of_everybody_but_who_defends_a_leader()
 
 #[test]
 fn a_pre_vote_of_a_later_epoch_ends_this_one() {
-    for (state, start) in STATES {
+    for (state, start) in states() {
         for (log_end, granted) in [((10, 4), true), ((9, 4), false), ((10, 6), true)] {
             let mut host = start();
             assert_eq!(host.grants(3, 6, log_end, true), granted, "{state}");

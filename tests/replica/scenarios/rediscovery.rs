@@ -31,7 +31,7 @@ fn who_does_not_reach_its_leader_asks_a_bootstrap_server() {
     // No answer comes: when the time of the request is over.
     let mut config = config();
     config.request_timeout_ms = 500;
-    let election = led_by(2).expect("an id");
+    let election = led_by(2);
     for voters in [&[1, 2, 3][..], &[2, 3]] {
         let disk = storage(voters, &[(9, 4)], election.clone());
         let mut host = Host::start(config.clone(), disk);
@@ -53,7 +53,7 @@ fn who_does_not_reach_its_leader_asks_a_bootstrap_server() {
 fn an_observer_asks_its_leader_and_a_bootstrap_server_in_turn_and_one_at_a_time() {
     let mut config = config();
     config.request_timeout_ms = 500;
-    let disk = storage(&[2, 3], &[(9, 4)], led_by(2).expect("an id"));
+    let disk = storage(&[2, 3], &[(9, 4)], led_by(2));
     let mut host = Host::start(config, disk);
     let mut asked = Vec::new();
     let mut correlations = Vec::new();
@@ -93,7 +93,7 @@ fn an_observer_that_finds_its_leader_again_fetches_from_it_whatever_its_timer_sa
 /// Timers on which an observer does not act do not wake it: Kafka's spins.
 #[test]
 fn an_observer_that_waits_for_an_answer_sleeps() {
-    let unknown = Some(ElectionState::with_unknown_leader(5, []));
+    let unknown = ElectionState::with_unknown_leader(5, []);
     for mut host in [with(unknown, &[2, 3]), with(led_by(2), &[2, 3])] {
         for _ in 0..20 {
             host.tick();

@@ -245,7 +245,7 @@ fn a_snapshot_older_than_that_at_the_start_of_an_empty_log_is_not_fetched() {
     for older in
         [OffsetAndEpoch::new(50, 3), OffsetAndEpoch::new(50, 4), OffsetAndEpoch::new(50, 5)]
     {
-        let mut disk = storage(&[1, 2, 3], &[], led_by(2).expect("an id"));
+        let mut disk = storage(&[1, 2, 3], &[], led_by(2));
         disk.log = LogIndex::after_snapshot(OffsetAndEpoch::new(60, 4));
         disk.control.on_data(0, 59).expect("it is the next one");
         let mut host = Host::start(config(), disk);

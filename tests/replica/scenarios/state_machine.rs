@@ -63,7 +63,7 @@ fn a_replica_hears_that_it_leads_when_it_has_all_that_came_before() {
 /// testHandleLeaderChangeFiresAfterFollowerRegistration, testHandleLeaderChangeFiresAfterResignRegistration.
 #[test]
 fn a_state_machine_hears_first_who_leads_now_but_not_of_one_that_has_resigned() {
-    let unknown = Some(ElectionState::with_unknown_leader(5, []));
+    let unknown = ElectionState::with_unknown_leader(5, []);
     for (election, told) in
         [(unknown, vec![(None, 5)]), (led_by(2), vec![(Some(2), 5)]), (led_by(1), vec![])]
     {
@@ -152,7 +152,7 @@ fn a_state_machine_starts_with_the_snapshot_and_goes_on_with_records() {
         disk.log = log;
         disk
     };
-    let mut host = Host::start(config(), disk(led_by(2).expect("an id")));
+    let mut host = Host::start(config(), disk(led_by(2)));
     host.fetch(2, nothing_fetched(None));
     assert_eq!((loaded(&host), host.delivered()), (vec![], vec![]), "nothing is known yet");
     host.fetch(2, nothing_fetched(Some(8)));

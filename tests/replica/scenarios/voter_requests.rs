@@ -25,11 +25,11 @@ fn start(config: ReplicaConfig, disk: Storage) -> Host {
 }
 
 fn disk(voters: &[i32]) -> Storage {
-    storage(voters, &[(9, 4)], led_by(2).expect("an id"))
+    storage(voters, &[(9, 4)], led_by(2))
 }
 
 fn static_disk() -> Storage {
-    static_storage(&[1, 2, 3], &[(9, 4)], led_by(2).expect("an id"))
+    static_storage(&[1, 2, 3], &[(9, 4)], led_by(2))
 }
 
 /// The leader answers fetches for so long. Gives what else is asked, and after how many milliseconds.
@@ -99,7 +99,7 @@ fn a_controller_with_a_new_disk_takes_the_place_of_what_it_was() {
 fn voters_of_the_configuration_are_not_joined() {
     let mut config = config();
     config.auto_join = true;
-    let disk = static_storage(&[2, 3], &[(9, 4)], led_by(2).expect("an id"));
+    let disk = static_storage(&[2, 3], &[(9, 4)], led_by(2));
     let mut host = start(config, disk);
     let added = Response::AddVoter(ErrorCode::None);
     assert_eq!(asked_within(&mut host, 3 * PERIOD_MS, &added), []);

@@ -1,6 +1,6 @@
 //! Requests for votes, by the state that they meet: the replica is in epoch 5, and its log ends at 10 in epoch 4.
 
-use super::STATES;
+use super::states;
 use crate::host::{Host, key};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{Leader, Unattached};
@@ -36,7 +36,7 @@ fn a_request_that_cannot_be_or_is_of_an_epoch_that_is_over_changes_nothing() {
         (request(4, (10, 3), false), ErrorCode::FencedLeaderEpoch),
         (request(4, (99, 4), true), ErrorCode::FencedLeaderEpoch),
     ] {
-        for (state, start) in STATES {
+        for (state, start) in states() {
             let mut host = start();
             let (kind, leader_id) = (host.kind(), host.leader_id());
             let answer = host.vote(&request);
@@ -52,7 +52,7 @@ fn a_request_that_cannot_be_or_is_of_an_epoch_that_is_over_changes_nothing() {
 /// testHandleVoteRequestAsFollowerWithElectedLeader, testHandleVoteRequestAsObserver and others.
 #[test]
 fn an_epoch_has_one_vote_which_is_for_who_asks_first_if_there_is_no_leader() {
-    for (state, start) in STATES {
+    for (state, start) in states() {
         let gives = |id, log_end| {
             let mut host = start();
             let before = host.kind();
@@ -77,7 +77,7 @@ fn an_epoch_has_one_vote_which_is_for_who_asks_first_if_there_is_no_leader() {
 
 #[test]
 fn a_later_epoch_is_taken_over_and_has_a_vote_for_who_is_not_behind() {
-    for (state, start) in STATES {
+    for (state, start) in states() {
         let mut host = start();
         let answer = host.vote(&request(6, (9, 4), false));
         let expected =
@@ -97,7 +97,7 @@ fn a_later_epoch_is_taken_over_and_has_a_vote_for_who_is_not_behind() {
 /// testInvalidVoterReplicaVoteRequest.
 #[test]
 fn a_request_for_another_replica_is_refused_but_its_epoch_is_taken_over() {
-    for (state, start) in STATES {
+    for (state, start) in states() {
         for voter in [key(10), ReplicaKey::new(1, key(9).directory_id.expect("it has one"))] {
             for is_pre_vote in [false, true] {
                 let mut host = start();
