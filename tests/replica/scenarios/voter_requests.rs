@@ -2,6 +2,7 @@
 
 use super::led_by;
 use crate::host::{Host, config, endpoints, key, nothing_fetched, static_storage, storage, voter};
+use crate::joining::{PERIOD_MS, asked_within};
 use crate::peers::fetched;
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
@@ -10,8 +11,6 @@ use kafka_coordination::kraft::{
     BatchContent, ControlLog, ControlRecord, DirectoryId, Endpoint, EpochState, FetchedRecords,
     KRaftVersion, LogBatch, ReplicaConfig, ReplicaKey, Request, Response, Storage, VoterSet,
 };
-
-const PERIOD_MS: i64 = 4_000;
 
 fn updated(error: ErrorCode, leader_id: i32, epoch: i32) -> Response {
     let leader_endpoints = endpoints(leader_id);
@@ -30,31 +29,6 @@ fn disk(voters: &[i32]) -> Storage {
 
 fn static_disk() -> Storage {
     static_storage(&[1, 2, 3], &[(9, 4)], led_by(2))
-}
-
-/// The leader answers fetches for so long. Gives what else is asked, and after how many milliseconds.
-fn asked_within(host: &mut Host, ms: i64, answer: &Response) -> Vec<(i64, Request)> {
-    const STEP_MS: i64 = 500;
-    let mut asked = Vec::new();
-    for step in 1..=ms / STEP_MS {
-        host.after(STEP_MS);
-        for _ in 0..2 {
-            let (leader_id, epoch) = (host.leader_id().expect("it is known"), host.kind().1);
-            for (correlation, to, request) in host.sent() {
-                assert_eq!(to.id, leader_id);
-                if matches!(request, Request::Fetch(_)) {
-                    host.respond(correlation, fetched(leader_id, epoch, nothing_fetched(None)));
-                } else {
-                    asked.push((step * STEP_MS, request));
-                    host.respond(correlation, answer.clone());
-                }
-            }
-            host.tick();
-            let due = host.replica.next_deadline().expect("a fetch is on its way");
-            assert!(due > host.now, "it does not spin");
-        }
-    }
-    asked
 }
 
 /// KIP-1186, KAFKA-19078: the directory that it had first goes, and then it comes itself.
