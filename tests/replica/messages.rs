@@ -1,11 +1,10 @@
 //! Messages that contradict what is known: Kafka's process ends on each of them.
 
-use crate::host::{Host, Least, config, endpoints, header, key, storage};
-use crate::peers::{fetch_failed, not_leader};
+use crate::host::{Host, Least, config, endpoints, header, key, node, nothing_fetched, storage};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
     Answer, BeginQuorumEpochRequest, ElectionState, EndQuorumEpochRequest, EpochStateKind,
-    FetchSnapshotRequest, OffsetAndEpoch, Reply, VoteRequest,
+    FetchSnapshotRequest, OffsetAndEpoch, PartitionAnswer, Reply, Response, VoteRequest,
 };
 
 fn error_of<T>(answer: &Answer<T>) -> ErrorCode {
@@ -106,7 +105,12 @@ fn a_replica_that_is_said_to_lead_and_does_not_knows_no_leader() {
         host.effects.clear();
         host.tick();
         let (correlation, ..) = host.only_sent();
-        host.respond(correlation, not_leader(Some(1), epoch));
+        let body = nothing_fetched(None);
+        let (error, leader_id) = (ErrorCode::NotLeaderOrFollower, Some(1));
+        let partition = PartitionAnswer { error, leader_id, epoch, body };
+        let nodes = vec![node(1)];
+        let answer = Answer { error: ErrorCode::None, partition: Some(partition), nodes };
+        host.respond(correlation, Response::Fetch(answer));
         assert_eq!(host.replica.fatal(), None);
         let state = host.replica.quorum().state();
         assert_eq!((state.kind(), state.epoch()), (EpochStateKind::Unattached, epoch));
@@ -153,7 +157,12 @@ fn an_answer_of_invalid_request_makes_the_connection_rest() {
     host.effects.clear();
     host.tick();
     let (correlation, ..) = host.only_sent();
-    host.respond(correlation, fetch_failed(ErrorCode::InvalidRequest, Some(2), 5));
+    let body = nothing_fetched(None);
+    let error = ErrorCode::InvalidRequest;
+    let partition = PartitionAnswer { error, leader_id: Some(2), epoch: 5, body };
+    let answer =
+        Answer { error: ErrorCode::None, partition: Some(partition), nodes: vec![node(2)] };
+    host.respond(correlation, Response::Fetch(answer));
     assert_eq!(host.replica.fatal(), None);
     assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Follower);
     // A bootstrap server is asked meanwhile, and the leader again once its connection has rested.
