@@ -112,7 +112,8 @@ struct Context<'a> {
 ///
 /// Inputs are requests, responses, time, and what became of I/O; after each the host carries out, in order, what
 /// [`poll_effect`](Self::poll_effect) hands out. [`next_deadline`](Self::next_deadline) says when to call
-/// [`handle_timeout`](Self::handle_timeout); calling it early or twice is harmless.
+/// [`handle_timeout`](Self::handle_timeout); calling it early or twice is harmless. What has come by then is handed in
+/// first: a time-out that is due takes effect even if an answer waits that would have prevented it.
 #[derive(Debug)]
 pub struct Replica {
     config: ReplicaConfig,

@@ -219,11 +219,11 @@ impl Replica {
             _ => {}
         }
         Ok(match error {
-            // Kafka's process ends on an invalid request. What this replica sends is valid, so somebody else is wrong.
-            ErrorCode::BrokerNotAvailable | ErrorCode::InvalidRequest => {
-                Handled::Wholly { is_ok: false }
-            }
-            ErrorCode::InvalidVoterKey => DONE,
+            // Kafka's process ends on an invalid request, and asks at once again whom it has taken for another. What this
+            // replica sends is valid, so somebody else is wrong.
+            ErrorCode::BrokerNotAvailable
+            | ErrorCode::InvalidRequest
+            | ErrorCode::InvalidVoterKey => Handled::Wholly { is_ok: false },
             _ => Handled::NotYet,
         })
     }
