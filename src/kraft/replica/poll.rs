@@ -186,12 +186,14 @@ impl Replica {
     /// Sends a request that changes voters to the leader; the next one is considered a while after it was sent.
     fn send_change(&mut self, request: Request, context: &Context<'_>) -> i64 {
         let sent = self.send_to_leader(request, context);
-        if sent.correlation.is_some()
-            && let Some(follower) = self.follower_mut()
-        {
+        if sent.correlation.is_none() {
+            return sent.wait_ms;
+        }
+        if let Some(follower) = self.follower_mut() {
             follower.restart_update_voter(context.now);
         }
-        sent.wait_ms
+        // A fetch from somebody else may be in flight, and be given up earlier.
+        sent.wait_ms.min(self.connections.bootstrap_backoff_ms(context.now))
     }
 
     fn poll_observer(&mut self, context: &mut Context<'_>) -> i64 {
