@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use kafka_coordination::kraft::{
     BatchContent, ControlLog, ControlRecord, ElectionState, LogBatch, LogIndex, OffsetAndEpoch,
-    Persist, Storage, VoterSet,
+    Persist, ReplicaKey, Storage, VoterSet,
 };
 use std::collections::BTreeMap;
 
@@ -15,8 +15,12 @@ pub(crate) struct Snapshot {
 }
 
 /// A disk, of which a crash takes what was not flushed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Disk {
+    /// The voters of the configuration.
+    static_voters: VoterSet,
+    /// Whose disk it is.
+    own_key: ReplicaKey,
     election: Option<String>,
     pub(crate) log: Vec<LogBatch>,
     /// Batches of the log that are durable.
@@ -36,6 +40,18 @@ pub(crate) fn control_records(batch: &LogBatch) -> Option<&[ControlRecord]> {
 }
 
 impl Disk {
+    pub(crate) const fn new(own_key: ReplicaKey, static_voters: VoterSet) -> Self {
+        Self {
+            static_voters,
+            own_key,
+            election: None,
+            log: Vec::new(),
+            flushed: 0,
+            start_offset: 0,
+            snapshots: BTreeMap::new(),
+        }
+    }
+
     pub(crate) fn persist(&mut self, persist: &Persist) {
         self.election = Some(persist.election.to_file(persist.version));
     }
@@ -43,6 +59,19 @@ impl Disk {
     pub(crate) fn election(&self) -> Option<ElectionState> {
         let file = self.election.as_ref()?;
         Some(ElectionState::from_file(file.as_bytes()).expect("it was written by the crate"))
+    }
+
+    /// The election state as a replica reads it when it starts.
+    fn stored_election(&self, fault: Option<Fault>) -> Option<ElectionState> {
+        let stored = self.election()?;
+        // Whose vote it was, the file of a leader does not say.
+        let has_led = stored.leader_id() == Some(self.own_key.id);
+        if !has_led || fault != Some(Fault::LeadsAgain) {
+            return Some(stored);
+        }
+        let voters = stored.voters().iter().copied();
+        let stood = ElectionState::with_voted_candidate(stored.epoch(), self.own_key, voters);
+        Some(stood.expect("an id"))
     }
 
     pub(crate) fn end_offset(&self) -> i64 {
@@ -64,6 +93,15 @@ impl Disk {
         self.log.retain(|batch| batch.last_offset < end_offset);
         self.flushed = self.flushed.min(self.log.len());
         self.end_offset()
+    }
+
+    pub(crate) const fn start_offset(&self) -> i64 {
+        self.start_offset
+    }
+
+    /// Where a crash may not cut.
+    pub(crate) fn flushed_end(&self) -> i64 {
+        self.log.get(self.flushed).map_or_else(|| self.end_offset(), |batch| batch.base_offset)
     }
 
     /// Batches that a crash may take.
@@ -119,12 +157,12 @@ impl Disk {
         for batch in &self.log {
             log.append(batch.last_offset, batch.epoch);
         }
-        Storage { election: self.election(), control: self.control_log(fault), log }
+        Storage { election: self.stored_election(fault), control: self.control_log(fault), log }
     }
 
     /// What the control records of the disk say.
     pub(crate) fn control_log(&self, fault: Option<Fault>) -> ControlLog {
-        let mut control = ControlLog::new(VoterSet::empty());
+        let mut control = ControlLog::new(self.static_voters.clone());
         let latest = self.snapshots.last_key_value();
         let mut from = 0;
         if let Some((id, snapshot)) = latest.filter(|(id, _)| id.offset >= self.start_offset) {

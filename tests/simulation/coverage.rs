@@ -1,0 +1,320 @@
+//! What all seeds together have to come by: every transition that there is, and every case of a message.
+
+use crate::transitions::State;
+use kafka_coordination::kraft::EpochStateKind::{
+    self, Candidate, Follower, Leader, Prospective, Resigned, Unattached,
+};
+use std::collections::HashMap;
+use std::fmt;
+
+/// How epochs change in a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Epochs {
+    Same,
+    Higher,
+    /// It is the next one.
+    Next,
+}
+
+/// What a transition does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Into {
+    State(EpochStateKind, Epochs),
+    /// Stays, and has voted.
+    AddsVote,
+    /// To `Unattached` in the same epoch, whose leader becomes known by its id alone.
+    ///
+    /// Kafka has no such transition: its process ends where the crate makes one.
+    LearnsLeader,
+}
+
+/// A cell of the matrix of transitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cell(EpochStateKind, Into);
+
+const fn cell(from: EpochStateKind, to: EpochStateKind, epochs: Epochs) -> Cell {
+    Cell(from, Into::State(to, epochs))
+}
+
+/// Every transition that may be made; what is not here is an error.
+///
+/// Not in the table, though a state's own guards would let it pass, is `Resigned` to `Follower` in the same epoch: a
+/// replica has resigned from an epoch that it led itself, and an epoch has one leader.
+const CELLS: [Cell; 29] = [
+    cell(Unattached, Unattached, Epochs::Higher),
+    Cell(Unattached, Into::AddsVote),
+    Cell(Unattached, Into::LearnsLeader),
+    cell(Unattached, Prospective, Epochs::Same),
+    cell(Unattached, Follower, Epochs::Same),
+    cell(Unattached, Follower, Epochs::Higher),
+    cell(Prospective, Unattached, Epochs::Same),
+    cell(Prospective, Unattached, Epochs::Higher),
+    Cell(Prospective, Into::AddsVote),
+    Cell(Prospective, Into::LearnsLeader),
+    cell(Prospective, Candidate, Epochs::Next),
+    cell(Prospective, Follower, Epochs::Same),
+    cell(Prospective, Follower, Epochs::Higher),
+    cell(Candidate, Unattached, Epochs::Higher),
+    Cell(Candidate, Into::LearnsLeader),
+    cell(Candidate, Prospective, Epochs::Same),
+    cell(Candidate, Leader, Epochs::Same),
+    cell(Candidate, Follower, Epochs::Same),
+    cell(Candidate, Follower, Epochs::Higher),
+    cell(Follower, Unattached, Epochs::Higher),
+    cell(Follower, Prospective, Epochs::Same),
+    cell(Follower, Follower, Epochs::Same),
+    cell(Follower, Follower, Epochs::Higher),
+    cell(Leader, Unattached, Epochs::Higher),
+    cell(Leader, Follower, Epochs::Higher),
+    cell(Leader, Resigned, Epochs::Same),
+    cell(Resigned, Unattached, Epochs::Higher),
+    cell(Resigned, Prospective, Epochs::Same),
+    cell(Resigned, Follower, Epochs::Higher),
+];
+
+/// Those of them that a replica makes that is no voter.
+const OBSERVERS: [Cell; 8] = [
+    cell(Unattached, Unattached, Epochs::Higher),
+    Cell(Unattached, Into::AddsVote),
+    Cell(Unattached, Into::LearnsLeader),
+    cell(Unattached, Follower, Epochs::Same),
+    cell(Unattached, Follower, Epochs::Higher),
+    cell(Follower, Unattached, Epochs::Higher),
+    cell(Follower, Follower, Epochs::Same),
+    cell(Follower, Follower, Epochs::Higher),
+];
+
+impl Cell {
+    /// The cell of a transition; none if it must not be made.
+    pub(crate) fn of(from: State, to: State) -> Option<Self> {
+        let learns = from.leader.is_none() && to.leader.is_some();
+        let into = match to.epoch - from.epoch {
+            0 if to.kind == Unattached && learns => Into::LearnsLeader,
+            0 if to.kind == from.kind && to.leader == from.leader && to.kind != Follower => {
+                Into::AddsVote
+            }
+            0 => Into::State(to.kind, Epochs::Same),
+            1 if to.kind == Candidate => Into::State(to.kind, Epochs::Next),
+            1.. => Into::State(to.kind, Epochs::Higher),
+            _ => return None,
+        };
+        let cell = Self(from.kind, into);
+        CELLS.contains(&cell).then_some(cell)
+    }
+
+    pub(crate) const fn is_vote(self) -> bool {
+        matches!(self.1, Into::AddsVote)
+    }
+
+    /// Whether it brings a follower more endpoints of its leader.
+    pub(crate) fn is_about_endpoints(self) -> bool {
+        self == cell(Follower, Follower, Epochs::Same)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Into::State(to, epochs) => write!(f, "{:?} to {to:?}, {epochs:?} epoch", self.0),
+            Into::AddsVote => write!(f, "{:?} adds a vote", self.0),
+            Into::LearnsLeader => write!(f, "{:?} to Unattached that knows a leader", self.0),
+        }
+    }
+}
+
+/// What a replica starts as, and why: the first that fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum First {
+    /// The log is of a later epoch than what was persisted.
+    OfLog,
+    /// It led.
+    Led,
+    /// It followed a leader whose place is known.
+    Followed,
+    /// It followed a leader whose place is not known.
+    FollowedSomebody,
+    /// It was a candidate.
+    Stood,
+    /// It voted for another, or is no voter any more.
+    Voted,
+    /// It knows nothing of the epoch.
+    Plain,
+}
+
+/// A case of what a message says of the epoch and its leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Row {
+    /// No answer for the partition: the peer is not there.
+    Unavailable,
+    /// No answer for the partition, for another reason.
+    Unanswered,
+    /// A peer knows no pre-votes.
+    NoPreVotes,
+    /// The leader's endpoints are those of the voters, as the answer has none.
+    EndpointsOfVoters,
+    /// An older epoch.
+    OldEpoch,
+    /// `UNKNOWN_LEADER_EPOCH`
+    UnknownLeaderEpoch,
+    /// A newer epoch.
+    NewEpoch,
+    /// `FENCED_LEADER_EPOCH`
+    Fenced,
+    /// `NOT_LEADER_OR_FOLLOWER`
+    NotLeader,
+    /// A success that names the leader, who was not known.
+    NamesLeader,
+    /// An error that names the leader, who was not known.
+    FailsAndNamesLeader,
+    /// A leader that was known by its id says where it is.
+    PlacesLeader,
+    /// `BROKER_NOT_AVAILABLE`
+    BrokerNotAvailable,
+    /// `INVALID_VOTER_KEY`
+    InvalidVoterKey,
+    /// `INVALID_REQUEST`: Kafka's process ends, the crate's connection rests.
+    InvalidRequest,
+    /// A success, which is the handler's own matter.
+    Success,
+    /// Any other error, which is the handler's own matter.
+    OtherError,
+    /// Of a transition that a message may ask for.
+    Maybe(Sender, Maybe),
+}
+
+/// Who asks for a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Sender {
+    /// An answer.
+    Answer,
+    /// `BeginQuorumEpoch` or `EndQuorumEpoch`.
+    Request,
+}
+
+/// What a message means for the state. That it contradicts the state no seed has: cluster and leader are sound; see
+/// `tests/replica/messages.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Maybe {
+    /// Newer, with a leader.
+    NewLeader,
+    /// Newer, with a leader that cannot be found.
+    NewLeaderSomewhere,
+    /// Newer, without a leader.
+    NewEpoch,
+    /// The epoch's leader becomes known.
+    Leader,
+    /// The epoch's leader becomes known by its id.
+    LeaderSomewhere,
+    /// More of the leader's endpoints become known.
+    Endpoints,
+    /// Nothing new.
+    Nothing,
+}
+
+const ROWS: [Row; 17] = [
+    Row::Unavailable,
+    Row::Unanswered,
+    Row::NoPreVotes,
+    Row::EndpointsOfVoters,
+    Row::OldEpoch,
+    Row::UnknownLeaderEpoch,
+    Row::NewEpoch,
+    Row::Fenced,
+    Row::NotLeader,
+    Row::NamesLeader,
+    Row::FailsAndNamesLeader,
+    Row::PlacesLeader,
+    Row::BrokerNotAvailable,
+    Row::InvalidVoterKey,
+    Row::InvalidRequest,
+    Row::Success,
+    Row::OtherError,
+];
+
+const MAYBES: [Maybe; 7] = [
+    Maybe::NewLeader,
+    Maybe::NewLeaderSomewhere,
+    Maybe::NewEpoch,
+    Maybe::Leader,
+    Maybe::LeaderSomewhere,
+    Maybe::Endpoints,
+    Maybe::Nothing,
+];
+
+const FIRSTS: [First; 7] = [
+    First::OfLog,
+    First::Led,
+    First::Followed,
+    First::FollowedSomebody,
+    First::Stood,
+    First::Voted,
+    First::Plain,
+];
+
+/// Something to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Item {
+    Transition(Cell),
+    OfObserver(Cell),
+    Message(Row),
+    Start(First),
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transition(cell) => cell.fmt(f),
+            Self::OfObserver(cell) => write!(f, "observer: {cell}"),
+            Self::Message(row) => write!(f, "message: {row:?}"),
+            Self::Start(first) => write!(f, "start: {first:?}"),
+        }
+    }
+}
+
+/// How often each was seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Coverage(HashMap<Item, u64>);
+
+impl Coverage {
+    pub(crate) fn transition(&mut self, cell: Cell, is_observer: bool) {
+        self.count(Item::Transition(cell), 1);
+        if is_observer && OBSERVERS.contains(&cell) {
+            self.count(Item::OfObserver(cell), 1);
+        }
+    }
+
+    pub(crate) fn message(&mut self, row: Row) {
+        self.count(Item::Message(row), 1);
+    }
+
+    pub(crate) fn start(&mut self, first: First) {
+        self.count(Item::Start(first), 1);
+    }
+
+    fn count(&mut self, item: Item, times: u64) {
+        *self.0.entry(item).or_default() += times;
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        for (item, times) in other.0 {
+            self.count(item, times);
+        }
+    }
+
+    /// All that there is to see, with how often it was.
+    pub(crate) fn all(&self) -> Vec<(String, u64)> {
+        let cells = CELLS.map(Item::Transition).into_iter().chain(OBSERVERS.map(Item::OfObserver));
+        let maybes = [Sender::Answer, Sender::Request].into_iter().flat_map(|sender| {
+            let cases = MAYBES.into_iter().filter(move |maybe| is_possible(sender, *maybe));
+            cases.map(move |maybe| Row::Maybe(sender, maybe))
+        });
+        let rows = ROWS.into_iter().chain(maybes).map(Item::Message);
+        let items = cells.chain(rows).chain(FIRSTS.map(Item::Start));
+        items.map(|item| (item.to_string(), self.0.get(&item).copied().unwrap_or(0))).collect()
+    }
+}
+
+/// Requests come from a leader, and name it.
+fn is_possible(sender: Sender, maybe: Maybe) -> bool {
+    sender == Sender::Answer || maybe != Maybe::NewEpoch
+}
