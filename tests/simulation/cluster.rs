@@ -59,9 +59,13 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(seed: u64, fault: Option<Fault>, is_traced: bool) -> Self {
-        transitions::listen();
         let mut dice = Dice::new(seed);
         let plan = Plan::new(&mut dice);
+        Self::with(plan, dice, fault, is_traced)
+    }
+
+    pub(crate) fn with(plan: Plan, mut dice: Dice, fault: Option<Fault>, is_traced: bool) -> Self {
+        transitions::listen();
         let places = 0..plan.voters;
         let voters: VoterSet = if plan.is_static {
             places.map(static_voter).collect()

@@ -301,18 +301,53 @@ impl Coverage {
         }
     }
 
+    fn seen(&self, item: Item) -> u64 {
+        self.0.get(&item).copied().unwrap_or(0)
+    }
+
     /// All that there is to see, with how often it was.
     pub(crate) fn all(&self) -> Vec<(String, u64)> {
-        let cells = CELLS.map(Item::Transition).into_iter().chain(OBSERVERS.map(Item::OfObserver));
-        let maybes = [Sender::Answer, Sender::Request].into_iter().flat_map(|sender| {
-            let cases = MAYBES.into_iter().filter(move |maybe| is_possible(sender, *maybe));
-            cases.map(move |maybe| Row::Maybe(sender, maybe))
-        });
-        let rows = ROWS.into_iter().chain(maybes).map(Item::Message);
-        let items = cells.chain(rows).chain(FIRSTS.map(Item::Start));
-        items.map(|item| (item.to_string(), self.0.get(&item).copied().unwrap_or(0))).collect()
+        items().map(|item| (item.to_string(), self.seen(item))).collect()
+    }
+
+    /// What seeds should have come by, and have not.
+    pub(crate) fn missed(&self) -> Vec<String> {
+        let missed = items().filter(|item| !DIRECTED.contains(item) && self.seen(*item) == 0);
+        missed.map(|item| item.to_string()).collect()
+    }
+
+    /// What should have been made on purpose, and was not.
+    pub(crate) fn missed_on_purpose(&self) -> Vec<String> {
+        let missed = DIRECTED.iter().filter(|item| self.seen(**item) == 0);
+        missed.map(ToString::to_string).collect()
     }
 }
+
+fn items() -> impl Iterator<Item = Item> {
+    let cells = CELLS.map(Item::Transition).into_iter().chain(OBSERVERS.map(Item::OfObserver));
+    let maybes = [Sender::Answer, Sender::Request].into_iter().flat_map(|sender| {
+        let cases = MAYBES.into_iter().filter(move |maybe| is_possible(sender, *maybe));
+        cases.map(move |maybe| Row::Maybe(sender, maybe))
+    });
+    let rows = ROWS.into_iter().chain(maybes).map(Item::Message);
+    cells.chain(rows).chain(FIRSTS.map(Item::Start))
+}
+
+/// What sound clusters do not come by; scenarios make it on purpose.
+///
+/// - That the epoch's leader becomes known by its id alone: who knows the leader has its endpoints or finds them among the
+///   voters, and who does not know the voters asks those who do.
+/// - A log of a later epoch than the election state beside it: a host does not lose the one and keep the other.
+const DIRECTED: [Item; 8] = [
+    Item::Transition(Cell(Unattached, Into::LearnsLeader)),
+    Item::Transition(Cell(Prospective, Into::LearnsLeader)),
+    Item::Transition(Cell(Candidate, Into::LearnsLeader)),
+    Item::OfObserver(Cell(Unattached, Into::LearnsLeader)),
+    Item::Message(Row::Maybe(Sender::Answer, Maybe::LeaderSomewhere)),
+    Item::Message(Row::Maybe(Sender::Request, Maybe::LeaderSomewhere)),
+    Item::Message(Row::Maybe(Sender::Request, Maybe::NewLeaderSomewhere)),
+    Item::Start(First::OfLog),
+];
 
 /// Requests come from a leader, and name it.
 fn is_possible(sender: Sender, maybe: Maybe) -> bool {

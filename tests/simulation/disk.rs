@@ -78,9 +78,13 @@ impl Disk {
         self.log.last().map_or(self.start_offset, |batch| batch.last_offset + 1)
     }
 
-    pub(crate) fn append(&mut self, batch: LogBatch) {
-        assert_eq!(batch.base_offset, self.end_offset(), "an append continues the log");
+    /// Appends a batch that continues the log.
+    pub(crate) fn append(&mut self, batch: LogBatch) -> Result<(), String> {
+        if batch.base_offset != self.end_offset() {
+            return Err(format!("{batch:?} does not continue a log up to {}", self.end_offset()));
+        }
         self.log.push(batch);
+        Ok(())
     }
 
     pub(crate) fn flush(&mut self, end_offset: i64) {
@@ -144,8 +148,14 @@ impl Disk {
         Some(batch.epoch)
     }
 
-    /// What a replica finds that starts on this disk.
-    pub(crate) fn storage(&self, fault: Option<Fault>) -> Storage {
+    /// What a replica finds that starts on this disk. A log that ends before the latest snapshot starts at its end.
+    pub(crate) fn open(&mut self, fault: Option<Fault>) -> Storage {
+        let epoch = self.log.last().map_or(0, |batch| batch.epoch);
+        let end = OffsetAndEpoch::new(self.end_offset(), epoch);
+        let latest = self.snapshots.last_key_value().map(|(id, _)| *id);
+        if let Some(latest) = latest.filter(|latest| *latest > end && !self.log.is_empty()) {
+            self.restart_at(latest);
+        }
         let mut log = LogIndex::new();
         if self.start_offset > 0 {
             let first = self.snapshots.keys().find(|id| id.offset >= self.start_offset);

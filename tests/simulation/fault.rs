@@ -62,6 +62,9 @@ pub(crate) enum Fault {
 impl Fault {
     /// Whether books that differ from the disk are the fault itself: it is to be found by what comes of it.
     pub(crate) const fn is_in_the_books(self) -> bool {
-        matches!(self, Self::NotTruncated | Self::StaleVoters | Self::SnapshotKeepsLog)
+        matches!(
+            self,
+            Self::NotTruncated | Self::StaleVoters | Self::SnapshotKeepsLog | Self::TwoVotersAtOnce
+        )
     }
 }

@@ -246,7 +246,7 @@ impl Cluster {
             node.prepared.retain(|(_, end)| *end > last);
         }
         let is_control = crate::disk::control_records(&batch).is_some();
-        node.disk.append(batch);
+        node.disk.append(batch).map_err(|error| format!("node {place}: {error}"))?;
         self.ledger.appended(&self.nodes[place])?;
         if is_control {
             self.look_into_books(place)?;

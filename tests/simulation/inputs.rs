@@ -31,7 +31,7 @@ impl Cluster {
         node.machine = Machine::default();
         node.prepared.clear();
         (node.received, node.unread_below) = (0, 0);
-        let storage = node.disk.storage(fault);
+        let storage = node.disk.open(fault);
         let clock = node.clock(now);
         let (first, state) = first_state(node, &storage);
         let replica = Replica::start(node.config.clone(), storage, &mut node.random, clock);

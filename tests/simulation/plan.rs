@@ -80,7 +80,36 @@ impl Plan {
             change_every: 500 + i64::from(up_to(3_000)),
             snapshot_every: 400 + i64::from(up_to(3_000)),
             healed_at: if is_calm { 5_000 } else { 25_000 },
-            ends_at: if is_calm { 30_000 } else { 60_000 },
+            ends_at: if is_calm { 25_000 } else { 45_000 },
+        }
+    }
+
+    /// Three voters and an observer in a world without faults.
+    pub(crate) fn calm() -> Self {
+        Self {
+            nodes: 4,
+            voters: 3,
+            is_static: false,
+            upgrades: false,
+            listeners: 1,
+            listeners_known: 1,
+            strangers: false,
+            auto_join: false,
+            wipes: false,
+            old: 0,
+            fault_every: i64::MAX,
+            lost: 0,
+            doubled: 0,
+            refused: 0,
+            delay: 1,
+            flush: 0,
+            disk_errors: 0,
+            skew: 0,
+            append_every: 100,
+            change_every: i64::MAX,
+            snapshot_every: i64::MAX,
+            healed_at: i64::MAX,
+            ends_at: i64::MAX,
         }
     }
 }
