@@ -23,8 +23,11 @@ impl Replica {
             let generation = replica.quorum.generation();
             let wait_ms = replica.poll_state(context)?;
             replica.feed_application()?;
-            // A state that was just entered has something to do of its own.
-            let wait_ms = if generation == replica.quorum.generation() { wait_ms } else { 0 };
+            // A state that was just entered has something to do of its own. Without a time-out elections follow each other,
+            // but not in one moment.
+            let is_restless = replica.config.quorum.election_timeout_ms == 0;
+            let is_new = generation != replica.quorum.generation();
+            let wait_ms = if is_new { i64::from(is_restless) } else { wait_ms };
             let waits = [Some(wait_ms), replica.parked.wait_ms(now), replica.shutdown_wait_ms(now)];
             let wait_ms = waits.into_iter().flatten().min().unwrap_or(i64::MAX);
             replica.wake = (wait_ms < i64::MAX).then(|| now.saturating_add(wait_ms));
