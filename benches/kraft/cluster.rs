@@ -107,7 +107,9 @@ impl Node {
         };
         match &batch.content {
             BatchContent::Records(values) => {
-                values.iter().for_each(|value| write(&mut self.disk, value));
+                for value in values {
+                    write(&mut self.disk, value);
+                }
             }
             BatchContent::Encoded { bytes, .. } => write(&mut self.disk, bytes),
             BatchContent::Control(_) => {}

@@ -16,7 +16,7 @@ const BATCHES: u32 = 100_000;
 pub(crate) fn bench(criterion: &mut Criterion) {
     for (name, size) in [("8 B", 8), ("1 KiB", 1 << 10), ("64 KiB", 64 << 10)] {
         let value = Bytes::from(vec![7; size]);
-        let mut disks = vec![Vec::with_capacity(size); COPIES];
+        let mut disks = vec![vec![0; size]; COPIES];
         let floor = || {
             for disk in &mut disks {
                 disk.clear();

@@ -4,6 +4,7 @@ use crate::cluster::Cluster;
 use crate::disk::Snapshot;
 use crate::event::Event;
 use crate::node::{Owed, endpoints};
+use crate::plan::Home;
 use bytes::Bytes;
 use kafka_coordination::kraft::{
     Acknowledge, AddVoter, ControlRecord, KRaftVersion, OffsetAndEpoch, RemoveVoter, ReplicaKey,
@@ -47,7 +48,7 @@ impl Cluster {
         let replica = node.replica.as_mut().expect("it leads");
         let voters = replica.control_log().voters().clone();
         if !replica.kraft_version().is_reconfiguration_supported() {
-            if self.plan.upgrades {
+            if self.plan.home == Home::ConfigurationAtFirst {
                 let epoch = replica.quorum().epoch();
                 // It is refused until every voter has told of itself.
                 let level = KRaftVersion::LATEST;

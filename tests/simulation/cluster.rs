@@ -9,7 +9,7 @@ use crate::flight::Flights;
 use crate::ledger::Ledger;
 use crate::local::{Cause, check_books};
 use crate::node::{Age, Machine, Node, config, key, static_voter, voter};
-use crate::plan::Plan;
+use crate::plan::{Home, Plan};
 use crate::stuck::why_stuck;
 use crate::transitions::{self, State};
 use kafka_coordination::kraft::{
@@ -67,7 +67,7 @@ impl Cluster {
     pub(crate) fn with(plan: Plan, mut dice: Dice, fault: Option<Fault>, is_traced: bool) -> Self {
         transitions::listen();
         let places = 0..plan.voters;
-        let voters: VoterSet = if plan.is_static {
+        let voters: VoterSet = if plan.home.is_static() {
             places.map(static_voter).collect()
         } else {
             places.map(|place| voter(place, plan.listeners_known)).collect()
@@ -250,9 +250,9 @@ impl Cluster {
 }
 
 fn new_node(place: usize, voters: &VoterSet, plan: &Plan, dice: &mut Dice) -> Node {
-    let static_voters = if plan.is_static { voters.clone() } else { VoterSet::empty() };
+    let static_voters = if plan.home.is_static() { voters.clone() } else { VoterSet::empty() };
     let mut disk = Disk::new(key(place), static_voters);
-    if !plan.is_static && (place < plan.voters || !plan.strangers) {
+    if !plan.home.is_static() && (place < plan.voters || !plan.strangers) {
         let version = ControlRecord::KRaftVersion(KRaftVersion::LATEST);
         let control = vec![version, ControlRecord::Voters(voters.clone())];
         disk.snapshots.insert(OffsetAndEpoch::BOOTSTRAP, Snapshot { control, digest: 0 });
@@ -262,7 +262,7 @@ fn new_node(place: usize, voters: &VoterSet, plan: &Plan, dice: &mut Dice) -> No
     config.auto_join = plan.auto_join;
     config.append_linger_ms = dice.number(30);
     let age = match dice.happens(plan.old) {
-        true if plan.is_static && !plan.upgrades => Age::WithoutDirectories,
+        true if plan.home == Home::Configuration => Age::WithoutDirectories,
         true => Age::WithoutPreVotes,
         false => Age::New,
     };

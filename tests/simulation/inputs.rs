@@ -1,8 +1,8 @@
 //! What a replica is told: time, messages, outcomes, and that it starts or is no more.
 
 use crate::bug;
+use crate::cases::First;
 use crate::cluster::Cluster;
-use crate::coverage::First;
 use crate::disk::Disk;
 use crate::event::Event;
 use crate::fault::Fault;
@@ -12,11 +12,11 @@ use crate::meaning::{self, Meaning};
 use crate::message::hand_in;
 use crate::node::{Machine, Node, Owed, directory};
 use crate::transitions::{self, State};
-use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::EpochStateKind::{Candidate, Follower, Resigned, Unattached};
 use kafka_coordination::kraft::{
-    Correlation, Effect, Replica, Request, RequestId, Response, Storage, VoterSet,
+    Correlation, Effect, ElectionState, Replica, Request, RequestId, Response, Storage, VoterSet,
 };
+use kafka_coordination::{ErrorCode, Monotonic};
 
 impl Cluster {
     pub(crate) fn start(&mut self, place: usize) -> Result<(), String> {
@@ -231,12 +231,7 @@ impl Cluster {
 }
 
 impl Node {
-    fn take(
-        &mut self,
-        correlation: Correlation,
-        response: Response,
-        clock: kafka_coordination::Monotonic,
-    ) {
+    fn take(&mut self, correlation: Correlation, response: Response, clock: Monotonic) {
         let replica = self.replica.as_mut().expect("it is up");
         replica.handle_response(correlation, response, &mut self.random, clock);
     }
@@ -246,9 +241,9 @@ impl Node {
 fn first_state(node: &Node, storage: &Storage) -> (First, State) {
     let epoch_of_log = storage.log.last_fetched_epoch();
     let stored = storage.election.as_ref();
-    let epoch = stored.map_or(0, |stored| stored.epoch());
-    let leader = stored.and_then(|stored| stored.leader_id());
-    let voted = stored.and_then(|stored| stored.voted_key());
+    let epoch = stored.map_or(0, ElectionState::epoch);
+    let leader = stored.and_then(ElectionState::leader_id);
+    let voted = stored.and_then(ElectionState::voted_key);
     let (key, voters) = (node.key(), storage.control.voters());
     let state = |kind, leader| State { kind, epoch, leader };
     if epoch < epoch_of_log {

@@ -79,7 +79,7 @@ pub(crate) fn check_step(node: &Node, now: &Shown, cause: Cause) -> Result<(), S
 
 /// What is said of an epoch and of a vote in it is durable.
 pub(crate) fn check_asked(node: &Node, request: &Request) -> Result<(), String> {
-    let (epoch, votes) = match request {
+    let (epoch, is_vote) = match request {
         Request::Vote(vote) => (vote.epoch, !vote.is_pre_vote),
         Request::BeginQuorumEpoch(begin) => (begin.epoch, false),
         Request::EndQuorumEpoch(end) => (end.epoch, false),
@@ -90,7 +90,7 @@ pub(crate) fn check_asked(node: &Node, request: &Request) -> Result<(), String> 
     };
     let disk = node.disk.election().filter(|disk| disk.epoch() == epoch);
     let voted = disk.as_ref().and_then(ElectionState::voted_key);
-    if disk.is_some() && (!votes || voted.is_some_and(|voted| voted.matches(&node.key()))) {
+    if disk.is_some() && (!is_vote || voted.is_some_and(|voted| voted.matches(&node.key()))) {
         return Ok(());
     }
     Err(format!("node {} sends {request:?}, and {disk:?} is durable", node.place))
@@ -154,10 +154,8 @@ pub(crate) fn check(node: &Node, ledger: &mut Ledger, is_persisting: bool) -> Re
     }
     let endpoints = state.leader_endpoints().map_or(0, Endpoints::len);
     match state {
-        EpochState::Follower(follower) => {
-            if endpoints == 0 || follower.leader_id() == node.id() {
-                return Err(format!("node {place} follows {}", follower.leader_id()));
-            }
+        EpochState::Follower(follower) if endpoints == 0 || follower.leader_id() == node.id() => {
+            return Err(format!("node {place} follows {}", follower.leader_id()));
         }
         EpochState::Leader(leader) => {
             let start = leader.epoch_start_offset();

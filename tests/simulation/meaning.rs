@@ -3,7 +3,7 @@
 //! This is the table of common response handling written down a second time: the cases that it names are counted, and
 //! what the replica makes of a message is held against it.
 
-use crate::coverage::{Maybe, Row, Sender};
+use crate::cases::{Maybe, Row, Sender};
 use crate::node::{LISTENER, Node};
 use crate::transitions::State;
 use kafka_coordination::ErrorCode;

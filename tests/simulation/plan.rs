@@ -2,15 +2,30 @@
 
 use crate::dice::Dice;
 
+/// Where the voters are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// In the log, at level 1 of `kraft.version`.
+    Log,
+    /// In the configuration, at level 0.
+    Configuration,
+    /// In the configuration until the level is raised.
+    ConfigurationAtFirst,
+}
+
+impl Home {
+    /// Whether they are those of the configuration at first.
+    pub(crate) fn is_static(self) -> bool {
+        self != Self::Log
+    }
+}
+
 /// The kinds of faults of a run and how often they come.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) nodes: usize,
     pub(crate) voters: usize,
-    /// Whether the voters are those of the configuration at first, at level 0 of `kraft.version`.
-    pub(crate) is_static: bool,
-    /// Whether the level is raised.
-    pub(crate) upgrades: bool,
+    pub(crate) home: Home,
     /// Endpoints of a node, and how many of them the first voters are known by.
     pub(crate) listeners: usize,
     pub(crate) listeners_known: usize,
@@ -60,8 +75,11 @@ impl Plan {
         Self {
             nodes,
             voters,
-            is_static,
-            upgrades: is_static && up_to(2) > 0,
+            home: match is_static {
+                true if up_to(2) > 0 => Home::ConfigurationAtFirst,
+                true => Home::Configuration,
+                false => Home::Log,
+            },
             listeners,
             listeners_known,
             strangers: !is_static && up_to(1) > 0,
@@ -89,8 +107,7 @@ impl Plan {
         Self {
             nodes: 4,
             voters: 3,
-            is_static: false,
-            upgrades: false,
+            home: Home::Log,
             listeners: 1,
             listeners_known: 1,
             strangers: false,
