@@ -15,6 +15,7 @@ mod format;
 mod history;
 mod leader;
 mod leader_invariants;
+mod level_invariant;
 mod majorities;
 mod quorum;
 mod reconfiguration;

@@ -17,6 +17,7 @@ mod joining;
 mod late;
 mod log;
 mod messages;
+mod patience;
 mod peers;
 mod quorum_admin;
 mod replication;

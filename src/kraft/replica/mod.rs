@@ -43,16 +43,6 @@ pub use start::{StartReplicaError, Storage};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fatal {
-    /// An epoch has two leaders.
-    #[error("epoch {epoch} is led by {known:?} and by {named}")]
-    TwoLeaders {
-        /// The epoch.
-        epoch: i32,
-        /// The leader that the replica knows.
-        known: Option<i32>,
-        /// The leader that it was told of.
-        named: i32,
-    },
     /// The leader's log parts from the committed part of this one.
     #[error(
         "the leader's log parts from this one at {offset}, below the high watermark {high_watermark}"

@@ -23,8 +23,11 @@ impl Replica {
             let generation = replica.quorum.generation();
             let wait_ms = replica.poll_state(context)?;
             replica.feed_application()?;
-            // A state that was just entered has something to do of its own.
-            let wait_ms = if generation == replica.quorum.generation() { wait_ms } else { 0 };
+            // A state that was just entered has something to do of its own. Without a time-out elections follow each other,
+            // but not in one moment.
+            let is_restless = replica.config.quorum.election_timeout_ms == 0;
+            let is_new = generation != replica.quorum.generation();
+            let wait_ms = if is_new { i64::from(is_restless) } else { wait_ms };
             let waits = [Some(wait_ms), replica.parked.wait_ms(now), replica.shutdown_wait_ms(now)];
             let wait_ms = waits.into_iter().flatten().min().unwrap_or(i64::MAX);
             replica.wake = (wait_ms < i64::MAX).then(|| now.saturating_add(wait_ms));
@@ -186,12 +189,14 @@ impl Replica {
     /// Sends a request that changes voters to the leader; the next one is considered a while after it was sent.
     fn send_change(&mut self, request: Request, context: &Context<'_>) -> i64 {
         let sent = self.send_to_leader(request, context);
-        if sent.correlation.is_some()
-            && let Some(follower) = self.follower_mut()
-        {
+        if sent.correlation.is_none() {
+            return sent.wait_ms;
+        }
+        if let Some(follower) = self.follower_mut() {
             follower.restart_update_voter(context.now);
         }
-        sent.wait_ms
+        // A fetch from somebody else may be in flight, and be given up earlier.
+        sent.wait_ms.min(self.connections.bootstrap_backoff_ms(context.now))
     }
 
     fn poll_observer(&mut self, context: &mut Context<'_>) -> i64 {

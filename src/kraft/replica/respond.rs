@@ -196,6 +196,11 @@ impl Replica {
         if epoch > local
             || matches!(error, ErrorCode::FencedLeaderEpoch | ErrorCode::NotLeaderOrFollower)
         {
+            // `Deviation:` Kafka's process ends on it. But one peer that is wrong stops nobody.
+            if self.is_contradicted_by(leader_id, epoch) {
+                tracing::warn!(epoch, ?leader_id, "an answer names another leader of the epoch");
+                return Ok(Handled::Wholly { is_ok: false });
+            }
             let generation = self.quorum.generation();
             self.maybe_transition(leader_id, epoch, endpoints, context)?;
             return Ok(Handled::Wholly { is_ok: generation != self.quorum.generation() });
