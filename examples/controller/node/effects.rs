@@ -6,9 +6,7 @@ use super::{Failure, Node};
 use crate::say;
 use bytes::Bytes;
 use kafka_coordination::Clock;
-use kafka_coordination::kraft::{
-    Batches, Effect, LogBatch, OffsetAndEpoch, SnapshotReader, encode_log_batch,
-};
+use kafka_coordination::kraft::{Batches, Effect, LogBatch, OffsetAndEpoch, encode_log_batch};
 
 /// Bytes of the log that are handed to the state machine at a time.
 const DELIVERY: usize = 1 << 20;
@@ -54,14 +52,12 @@ impl Node {
         Ok(self.disk.log.append(&bytes)?)
     }
 
-    /// A snapshot was received. If it is ahead of the log, it takes the log's place.
+    /// A snapshot was received. If it is sound and ahead of the log, it takes the log's place.
     fn install(&mut self, id: OffsetAndEpoch) -> Result<(), Failure> {
-        self.disk.snapshots.complete_part()?;
+        let records = self.disk.snapshots.complete_part()?;
         if self.replica.log().is_behind(id) {
             self.disk.restart_at(id)?;
         }
-        let bytes = self.disk.snapshots.read(id)?;
-        let records = SnapshotReader::open(&bytes)?.control_records()?;
         let now = self.clock.monotonic();
         self.replica.snapshot_installed(id, records, &mut self.random, now);
         Ok(())

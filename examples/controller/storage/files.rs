@@ -12,6 +12,10 @@ pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
 
 /// Replaces a file: after a crash at any time it holds its old content or its new one.
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_and_rename(path, content).map_err(at(path))
+}
+
+fn write_and_rename(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let mut file = File::create(&temporary)?;
@@ -34,7 +38,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        Err(error) => Err(at(path)(error)),
     }
 }
 
@@ -50,6 +54,11 @@ pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
         names.extend(entry?.file_name().into_string());
     }
     Ok(names)
+}
+
+/// Says which file an error is about.
+pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Content that makes no sense.

@@ -1,7 +1,7 @@
 //! Formatting a directory before its first use, as `kafka-storage format` does.
 
 use super::meta::Meta;
-use super::{METADATA, files, snapshots};
+use super::{METADATA, files, quorum_state, snapshots};
 use kafka_coordination::kraft::{
     BootstrapServers, Endpoint, FormatPlan, FormatRequest, Formatted, InitialQuorum, LogDirectory,
     NodeConfig, OffsetAndEpoch, ProcessRoles, StaticVoters, encode_snapshot_footer,
@@ -53,10 +53,24 @@ pub(super) fn format(
         InitialQuorum::Unspecified if first.voters.is_empty() => InitialQuorum::NoControllers,
         quorum => quorum.clone(),
     };
+    if quorum == InitialQuorum::NoControllers && first.bootstrap.is_empty() {
+        return Err(refused(
+            "a new node needs --standalone or --initial-controllers, or else --bootstrap-servers to ask",
+        ));
+    }
+    let cluster_id = identity.cluster_id.as_deref().unwrap_or_default();
+    if cluster_id.is_empty() {
+        return Err(refused("a new node needs --cluster-id"));
+    }
+    // Kafka's are 16 bytes in Base64. What a file of properties would have to escape is none.
+    if !cluster_id.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter)) {
+        return Err(refused("--cluster-id has other characters than letters, digits, - _ and ."));
+    }
+    refuse_used(root)?;
     let path = root.to_string_lossy();
     let request = FormatRequest {
         node: &node,
-        cluster_id: identity.cluster_id.as_deref(),
+        cluster_id: Some(cluster_id),
         initial_quorum: quorum,
         kraft_version: None,
         directories: vec![LogDirectory { path: &path, is_formatted: false }],
@@ -65,17 +79,31 @@ pub(super) fn format(
     };
     let plan = request.plan(random).map_err(|error| invalid(&error))?;
     let directory = plan.directories.first().ok_or(io::ErrorKind::NotFound)?;
-    fs::create_dir_all(root.join(METADATA))?;
+    let metadata = root.join(METADATA);
+    fs::create_dir_all(&metadata).map_err(files::at(&metadata))?;
     let checkpoint = snapshots::file_name(OffsetAndEpoch::BOOTSTRAP);
-    files::replace(&root.join(METADATA).join(checkpoint), &checkpoint_bytes(&plan, now)?)?;
+    files::replace(&metadata.join(checkpoint), &checkpoint_bytes(&plan, now)?)?;
     // What makes the directory a formatted one comes last.
     let meta = Meta {
-        cluster_id: identity.cluster_id.clone().unwrap_or_default(),
+        cluster_id: cluster_id.to_owned(),
         node_id: identity.node_id,
         directory_id: directory.id,
     };
     meta.write(root)?;
     Ok(meta)
+}
+
+/// Refuses a directory in which a node has been at work: with a new identity it would take its records for its own.
+fn refuse_used(root: &Path) -> io::Result<()> {
+    let directory = root.join(METADATA);
+    let is_used = |name: &String| name.ends_with(".log") || name == quorum_state::FILE;
+    match files::names(&directory)?.iter().find(|name| is_used(name)) {
+        Some(name) => {
+            let reason = format!("meta.properties is missing, but {METADATA}/{name} is there");
+            Err(files::invalid(root, reason))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The bootstrap checkpoint: the first voters, and no metadata.
@@ -88,6 +116,10 @@ fn checkpoint_bytes(plan: &FormatPlan, now: Timestamp) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+fn refused(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
 fn invalid(error: &dyn std::error::Error) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, error.to_string())
+    refused(&error.to_string())
 }

@@ -14,6 +14,10 @@ use std::path::{Path, PathBuf};
 /// The bytes of a batch that tell how long it is.
 const LENGTH_END: usize = 12;
 
+/// Bytes behind the last good batch that are searched for another: a batch has 8 MiB at most, so one that is damaged and
+/// the next are in there.
+const TAIL: u64 = 17 << 20;
+
 /// What a file is called behind its number while it is written.
 const NEW: &str = ".log.new";
 
@@ -45,8 +49,17 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// Whether there is one.
+    pub(super) fn exists(directory: &Path) -> io::Result<bool> {
+        Ok(files::names(directory)?.iter().any(|name| segment_offset(name).is_some()))
+    }
+
     /// Opens the log, which is made if there is none, and cuts off what is no whole batch at its end. Gives how many
     /// bytes that was, too. `may_start_at` says whether records before an offset may be missing.
+    ///
+    /// # Errors
+    /// Records before the first one are missing; there are whole batches behind a damaged one, which no crash of the
+    /// process leaves; or a file cannot be read.
     pub(super) fn open(
         directory: &Path,
         may_start_at: impl Fn(i64) -> bool,
@@ -71,6 +84,7 @@ impl Log {
         log.read_index(length)?;
         let cut = length - log.bytes;
         if cut > 0 {
+            log.check_tail()?;
             log.file.set_len(log.bytes)?;
         }
         log.file.sync_all()?;
@@ -81,7 +95,8 @@ impl Log {
         let path = segment(directory, start_offset);
         let is_new = !path.exists();
         let mut options = OpenOptions::new();
-        let file = options.create(true).truncate(false).read(true).write(true).open(&path)?;
+        let file = options.create(true).truncate(false).read(true).write(true).open(&path);
+        let file = file.map_err(files::at(&path))?;
         if is_new {
             files::sync_directory(directory)?;
         }
@@ -98,6 +113,28 @@ impl Log {
                 break;
             }
             self.note(&batch);
+        }
+        Ok(())
+    }
+
+    /// Checks that no whole batch follows on what is none: a write that was not completed is the last one.
+    fn check_tail(&mut self) -> io::Result<()> {
+        let mut tail = Vec::new();
+        self.file.seek(SeekFrom::Start(self.bytes))?;
+        (&self.file).take(TAIL).read_to_end(&mut tail)?;
+        let end_offset = self.end_offset();
+        let is_later = |from: usize| {
+            let rest = tail.get(from..).unwrap_or_default();
+            // What cannot be later is most of it, and its checksum need not be looked at.
+            rest.first_chunk().is_some_and(|offset| i64::from_be_bytes(*offset) >= end_offset)
+                && matches!(Batches::new(rest).next(), Some(Ok(_)))
+        };
+        if (1..tail.len()).any(is_later) {
+            let reason = format!(
+                "damaged at byte {}, offset {end_offset}, with whole batches behind that: what may be committed is lost",
+                self.bytes
+            );
+            return Err(files::invalid(&segment(&self.directory, self.start_offset), reason));
         }
         Ok(())
     }

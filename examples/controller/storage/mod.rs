@@ -12,6 +12,10 @@
 //!
 //! Files that are replaced are written beside the old one, forced to the disk and then renamed, and a log is forced when
 //! the replica says so: the node outlives `kill -9`, and a power failure too. One that cannot write ends.
+//!
+//! A node that has lost what it had acknowledged must not vote as if nothing had happened: the records that are gone may
+//! be committed, and a quorum of its own might be all that it still knows of. So where it is plain that more is gone than
+//! a crash can take, the node does not start.
 
 mod files;
 mod format;
@@ -65,10 +69,15 @@ impl Disk {
 }
 
 fn lock(root: &Path) -> io::Result<File> {
-    fs::create_dir_all(root)?;
-    let lock = File::create(root.join(".lock"))?;
+    if !root.is_dir() {
+        fs::create_dir_all(root).map_err(files::at(root))?;
+        if let Some(parent) = root.canonicalize()?.parent() {
+            files::sync_directory(parent)?;
+        }
+    }
+    let lock = File::create(root.join(".lock")).map_err(files::at(root))?;
     lock.try_lock().map_err(|error| match error {
-        TryLockError::Error(error) => error,
+        TryLockError::Error(error) => files::at(root)(error),
         TryLockError::WouldBlock => {
             let text = format!("{}: another node is using it", root.display());
             io::Error::new(io::ErrorKind::WouldBlock, text)

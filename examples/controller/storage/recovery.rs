@@ -2,6 +2,7 @@
 //!
 //! 1. `meta.properties` says whose directory it is; one without is formatted.
 //! 2. The log is read, batch after batch, and cut off at the first that is not whole.
+//!    If there are whole ones behind that, or no log where promises were made, the disk has lost what no crash takes.
 //! 3. If the latest snapshot is ahead of the log, a crash has come between the two: the log starts there.
 //! 4. [`ControlLog::next_read`] says of which snapshot and which batches the control records are to be read.
 
@@ -10,11 +11,8 @@ use super::log::Log;
 use super::meta::Meta;
 use super::snapshots::Snapshots;
 use super::{Disk, METADATA, files, lock, quorum_state};
-use kafka_coordination::kraft::{
-    Batches, ControlLog, LogIndex, NextRead, SnapshotReader, Storage, VoterSet,
-};
+use kafka_coordination::kraft::{Batches, ControlLog, LogIndex, NextRead, Storage, VoterSet};
 use kafka_coordination::{Random, Timestamp};
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -48,14 +46,23 @@ impl Disk {
         };
         check_identity(root, &meta, identity)?;
         let directory = root.join(METADATA);
-        fs::create_dir_all(&directory)?;
+        if !directory.is_dir() {
+            return Err(files::invalid(&directory, "missing from a directory that is formatted"));
+        }
+        let election = quorum_state::read(&directory)?;
+        // There was one before the first promise was made.
+        if election.is_some() && !Log::exists(&directory)? {
+            return Err(files::invalid(
+                &directory,
+                "the log is missing, but quorum-state is there",
+            ));
+        }
         let snapshots = Snapshots::open(&directory)?;
         let has_snapshot = |offset| snapshots.ids().iter().any(|id| id.offset == offset);
         let (log, bytes_cut) = Log::open(&directory, |start| start == 0 || has_snapshot(start))?;
         let mut disk = Self { log, snapshots, directory, _lock: lock };
         let index = disk.index()?;
         let control = disk.control_log(&index, static_voters)?;
-        let election = quorum_state::read(&disk.directory)?;
         Ok(Recovered { meta, disk, storage: Storage { election, log: index, control }, bytes_cut })
     }
 
@@ -81,6 +88,8 @@ impl Disk {
         if index.truncate_to_latest_snapshot()
             && let Some(latest) = index.latest_snapshot()
         {
+            // It is to take the place of what is there.
+            self.snapshots.control_records(latest)?;
             self.restart_at(latest)?;
         }
         Ok(index)
@@ -95,9 +104,7 @@ impl Disk {
                 (index.latest_snapshot(), index.start_offset(), index.end_offset());
             match control.next_read(latest, start, end) {
                 NextRead::Snapshot(id) => {
-                    let bytes = self.snapshots.read(id)?;
-                    let reader = SnapshotReader::open(&bytes).map_err(|error| bad(&error))?;
-                    let records = reader.control_records().map_err(|error| bad(&error))?;
+                    let records = self.snapshots.control_records(id)?;
                     control.load_snapshot(id.offset, records).map_err(|error| bad(&error))?;
                 }
                 NextRead::Log { from } => {

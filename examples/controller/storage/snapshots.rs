@@ -2,7 +2,7 @@
 
 use super::files;
 use bytes::Bytes;
-use kafka_coordination::kraft::OffsetAndEpoch;
+use kafka_coordination::kraft::{ControlRecord, OffsetAndEpoch, SnapshotReader};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,13 @@ impl Snapshots {
     }
 
     pub(crate) fn read(&self, id: OffsetAndEpoch) -> io::Result<Bytes> {
-        fs::read(self.path(id)).map(Bytes::from)
+        let path = self.path(id);
+        fs::read(&path).map(Bytes::from).map_err(files::at(&path))
+    }
+
+    /// The control records of a snapshot, all of which is checked.
+    pub(crate) fn control_records(&self, id: OffsetAndEpoch) -> io::Result<Vec<ControlRecord>> {
+        control_records(&self.path(id))
     }
 
     /// A part of the file.
@@ -83,10 +89,15 @@ impl Snapshots {
         receiving.file.write_all(bytes)
     }
 
-    /// What was received is whole.
-    pub(crate) fn complete_part(&mut self) -> io::Result<()> {
+    /// What was received is whole: its control records.
+    ///
+    /// # Errors
+    /// It is not, and changes nothing; or the disk fails.
+    pub(crate) fn complete_part(&mut self) -> io::Result<Vec<ControlRecord>> {
         let Receiving { id, file } = self.receiving.take().ok_or(io::ErrorKind::NotFound)?;
-        self.complete(id, &file)
+        let records = control_records(&self.part(id))?;
+        self.complete(id, &file)?;
+        Ok(records)
     }
 
     pub(crate) fn drop_part(&mut self) -> io::Result<()> {
@@ -121,6 +132,17 @@ impl Snapshots {
 
     fn part(&self, id: OffsetAndEpoch) -> PathBuf {
         self.directory.join(format!("{}.part", file_name(id)))
+    }
+}
+
+/// What the control records of a file say, which is a snapshot from its header to its footer.
+fn control_records(path: &Path) -> io::Result<Vec<ControlRecord>> {
+    let bytes = fs::read(path).map_err(files::at(path))?;
+    let records = SnapshotReader::open(&bytes).and_then(SnapshotReader::control_records);
+    let records = records.map_err(|error| files::invalid(path, error))?;
+    match records.last() {
+        Some(ControlRecord::SnapshotFooter) => Ok(records),
+        _ => Err(files::invalid(path, "a snapshot that does not end with its footer")),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Disks that a crash has left.
 
+mod damage;
+
 use super::{Disk, First, Identity, METADATA, Recovered};
 use crate::random::HostRandom;
 use kafka_coordination::Timestamp;
