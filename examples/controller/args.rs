@@ -14,23 +14,28 @@ A KRaft node: a voter or an observer of a metadata quorum, by itself or beside K
   --listen HOST:PORT            where to listen (127.0.0.1:9093; port 0 takes a free one)
   --advertised HOST:PORT        where others reach it (where it listens)
   --listener NAME               the name of its listener (CONTROLLER)
-  --cluster-id ID               the cluster's id; needed at the first start
+  --cluster-id ID               the cluster's id: letters, digits, - _ and .; needed at the first start
   --bootstrap-servers HOST:PORT,...
                                 whom to ask for the leader (the voters that its log knows)
 
-and at the first start at most one of these; with none it is an observer, until it is added to the voters:
+and at the first start at most one of these, which later ones pass over; with none it is an observer, which needs
+--bootstrap-servers, until it is added to the voters:
 
   --standalone                  it is the first and only voter
   --initial-controllers ID@HOST:PORT:DIRECTORY,...
                                 the first voters, as kafka-storage format takes them
 
   --voters ID@HOST:PORT,...     static voters (controller.quorum.voters), at each start
-  --auto-join                   add itself to the voters
+  --auto-join                   add itself to the voters; kafka-metadata-quorum.sh remove-controller takes it out again,
+                                once it was started without this
   --snapshot-records N          records of the log after which a snapshot is made; 0: never, as it has to be beside
                                 Kafka's own controllers, whose metadata the node does not understand (0)
   --election-timeout MS         controller.quorum.election.timeout.ms (1000)
   --fetch-timeout MS            controller.quorum.fetch.timeout.ms (2000)
   --connections N               connections served at once (1000)
+
+What is wrong with a peer is printed once. A node ends when its disk fails, and does not start on files that have lost
+more than a crash takes: then empty its directory, remove it from the voters and let it join anew.
 
 Ctrl-C or SIGTERM ends it, once a leader has handed over; SIGUSR1 prints its state as `state {json}`.
 
@@ -108,10 +113,10 @@ impl Args {
                 Long("listener") => args.listener = parser.value()?.string()?,
                 Long("cluster-id") => args.cluster_id = Some(parser.value()?.string()?),
                 Long("bootstrap-servers") => args.bootstrap = parser.value()?.parse()?,
-                Long("standalone") => args.initial_quorum = InitialQuorum::Standalone,
+                Long("standalone") => args.start_with(InitialQuorum::Standalone)?,
                 Long("initial-controllers") => {
                     let voters: DynamicVoters = parser.value()?.parse()?;
-                    args.initial_quorum = InitialQuorum::Controllers(voters);
+                    args.start_with(InitialQuorum::Controllers(voters))?;
                 }
                 Long("voters") => args.voters = parser.value()?.parse()?,
                 Long("auto-join") => args.auto_join = true,
@@ -128,5 +133,13 @@ impl Args {
             }
         }
         Ok(args)
+    }
+
+    fn start_with(&mut self, quorum: InitialQuorum) -> Result<(), &'static str> {
+        if self.initial_quorum != InitialQuorum::Unspecified {
+            return Err("there is one --standalone or --initial-controllers at most");
+        }
+        self.initial_quorum = quorum;
+        Ok(())
     }
 }

@@ -19,7 +19,7 @@ const WRITE: Duration = Duration::from_secs(60);
 
 /// Accepts connections for ever; at the limit it accepts the next one when one has ended.
 pub(crate) async fn run(listener: TcpListener, connections: usize, node: mpsc::Sender<Input>) {
-    let places = Arc::new(Semaphore::new(connections.max(1)));
+    let places = Arc::new(Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match listener.accept().await {

@@ -24,7 +24,10 @@ pub(crate) async fn run(nodes: &BootstrapServers) -> Result<bool, Failure> {
             Err(error) => say(&format!("{host}:{port}: {error}")),
         }
     }
-    let Some((_, leader)) = load::leader(&nodes).await else { return Ok(false) };
+    let Some((_, leader)) = load::leader(&nodes).await else {
+        say("nobody leads, by the word of these nodes");
+        return Ok(false);
+    };
     print(&describe(&leader).await?)
 }
 

@@ -13,7 +13,7 @@ use kafka_coordination::kraft::{
 };
 use kafka_coordination::{Clock, SystemClock};
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -35,6 +35,13 @@ impl Node {
             Some(at) => Endpoint::new(listener.clone(), at.host.clone(), at.port),
             None => Endpoint::new(listener.clone(), address.ip().to_string(), address.port()),
         };
+        let is_nowhere = advertised.host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified());
+        if is_nowhere {
+            let host = &advertised.host;
+            return Err(
+                format!("{host} is no address to reach the node at: see --advertised").into()
+            );
+        }
         let identity = Identity {
             node_id,
             cluster_id: args.cluster_id.clone(),

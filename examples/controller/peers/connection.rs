@@ -4,9 +4,10 @@ use super::{BROKEN, Context};
 use crate::client::Failure;
 use crate::frame;
 use crate::node::Input;
+use crate::say;
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
-use kafka_coordination::kraft::{Correlation, Node, Request, Response};
+use kafka_coordination::kraft::{Answer, Correlation, Node, Request, Response};
 use kafka_coordination::wire::Preamble;
 use kafka_coordination::wire::kraft::{PeerVersions, Sender, decode_answer, encode_request};
 use std::sync::Arc;
@@ -30,7 +31,8 @@ pub(super) async fn run(
     peer: Node,
     mut requests: mpsc::Receiver<(Correlation, Request)>,
 ) {
-    let mut connection = Connection { context, peer, open: None, next_attempt: Instant::now() };
+    let next_attempt = Instant::now();
+    let mut connection = Connection { context, peer, open: None, next_attempt, trouble: None };
     let Some(mut next) = requests.recv().await else { return };
     loop {
         let (correlation, request) = next;
@@ -61,6 +63,8 @@ struct Connection {
     open: Option<Open>,
     /// When it may be made.
     next_attempt: Instant,
+    /// What is wrong with it, as was said before.
+    trouble: Option<String>,
 }
 
 /// A connection that is open.
@@ -78,9 +82,26 @@ impl Connection {
         match timeout(self.context.timeout, self.try_call(open, request)).await {
             Ok(Ok((open, response))) => {
                 self.open = Some(open);
+                self.tell(refusal(&response).map(|error| error.name().to_owned()));
                 response
             }
-            Ok(Err(_)) | Err(_) => BROKEN,
+            Ok(Err(error)) => {
+                self.tell(Some(error.to_string()));
+                BROKEN
+            }
+            Err(_) => {
+                self.tell(Some("no answer in time".to_owned()));
+                BROKEN
+            }
+        }
+    }
+
+    /// Tells the operator what is wrong, once.
+    fn tell(&mut self, trouble: Option<String>) {
+        if trouble != self.trouble {
+            let Node { host, port, .. } = &self.peer;
+            say(&format!("{host}:{port}: {}", trouble.as_deref().unwrap_or("answers again")));
+            self.trouble = trouble;
         }
     }
 
@@ -124,6 +145,19 @@ impl Connection {
         }
         Err("the peer does not say what it understands".into())
     }
+}
+
+/// Why a peer does not even look at a request: it is of another cluster, for one.
+fn refusal(response: &Response) -> Option<ErrorCode> {
+    let error = match response {
+        Response::Vote(Answer { error, .. }) | Response::Failed(error) => error,
+        Response::BeginQuorumEpoch(Answer { error, .. })
+        | Response::EndQuorumEpoch(Answer { error, .. }) => error,
+        Response::Fetch(Answer { error, .. }) => error,
+        Response::FetchSnapshot(Answer { error, .. }) => error,
+        _ => return None,
+    };
+    (!error.is_none()).then_some(*error)
 }
 
 impl Open {
