@@ -149,15 +149,16 @@ impl Connection {
 
 /// Why a peer does not even look at a request: it is of another cluster, for one.
 fn refusal(response: &Response) -> Option<ErrorCode> {
-    let error = match response {
-        Response::Vote(Answer { error, .. }) | Response::Failed(error) => error,
-        Response::BeginQuorumEpoch(Answer { error, .. })
-        | Response::EndQuorumEpoch(Answer { error, .. }) => error,
-        Response::Fetch(Answer { error, .. }) => error,
-        Response::FetchSnapshot(Answer { error, .. }) => error,
-        _ => return None,
+    let (Response::Failed(error)
+    | Response::Vote(Answer { error, .. })
+    | Response::BeginQuorumEpoch(Answer { error, .. })
+    | Response::EndQuorumEpoch(Answer { error, .. })
+    | Response::Fetch(Answer { error, .. })
+    | Response::FetchSnapshot(Answer { error, .. })) = response
+    else {
+        return None;
     };
-    (!error.is_none()).then_some(*error)
+    Some(*error).filter(|error| !error.is_none())
 }
 
 impl Open {

@@ -1,5 +1,6 @@
 //! Formatting a directory before its first use, as `kafka-storage format` does.
 
+use super::log::Log;
 use super::meta::Meta;
 use super::{METADATA, files, quorum_state, snapshots};
 use kafka_coordination::kraft::{
@@ -38,6 +39,7 @@ pub(super) fn format(
     now: Timestamp,
     random: &mut impl Random,
 ) -> io::Result<Meta> {
+    refuse_used(root)?;
     let node = NodeConfig {
         roles: Some(ProcessRoles::Controller),
         node_id: identity.node_id,
@@ -66,7 +68,6 @@ pub(super) fn format(
     if !cluster_id.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter)) {
         return Err(refused("--cluster-id has other characters than letters, digits, - _ and ."));
     }
-    refuse_used(root)?;
     let path = root.to_string_lossy();
     let request = FormatRequest {
         node: &node,
@@ -96,14 +97,10 @@ pub(super) fn format(
 /// Refuses a directory in which a node has been at work: with a new identity it would take its records for its own.
 fn refuse_used(root: &Path) -> io::Result<()> {
     let directory = root.join(METADATA);
-    let is_used = |name: &String| name.ends_with(".log") || name == quorum_state::FILE;
-    match files::names(&directory)?.iter().find(|name| is_used(name)) {
-        Some(name) => {
-            let reason = format!("meta.properties is missing, but {METADATA}/{name} is there");
-            Err(files::invalid(root, reason))
-        }
-        None => Ok(()),
+    if Log::exists(&directory)? || quorum_state::read(&directory)?.is_some() {
+        return Err(files::invalid(&directory, "in use, but meta.properties is missing"));
     }
+    Ok(())
 }
 
 /// The bootstrap checkpoint: the first voters, and no metadata.

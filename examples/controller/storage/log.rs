@@ -134,7 +134,7 @@ impl Log {
                 "damaged at byte {}, offset {end_offset}, with whole batches behind that: what may be committed is lost",
                 self.bytes
             );
-            return Err(files::invalid(&segment(&self.directory, self.start_offset), reason));
+            return Err(files::invalid(&self.path(), reason));
         }
         Ok(())
     }
@@ -194,13 +194,17 @@ impl Log {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the next batch"));
         }
         self.file.seek(SeekFrom::Start(self.bytes))?;
-        self.file.write_all(bytes)?;
+        self.file.write_all(bytes).map_err(files::at(&self.path()))?;
         self.note(&batch);
         Ok(())
     }
 
     pub(crate) fn flush(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data().map_err(files::at(&self.path()))
+    }
+
+    fn path(&self) -> PathBuf {
+        segment(&self.directory, self.start_offset)
     }
 
     /// Whole batches, from the one on that holds `from`: up to `max_bytes`, but at least one.

@@ -5,7 +5,7 @@ use kafka_coordination::kraft::{ElectionState, Persist};
 use std::io;
 use std::path::Path;
 
-pub(super) const FILE: &str = "quorum-state";
+const FILE: &str = "quorum-state";
 
 pub(super) fn read(directory: &Path) -> io::Result<Option<ElectionState>> {
     let path = directory.join(FILE);
