@@ -3,6 +3,8 @@
 //! ```text
 //! cargo run --release --example controller --features wire -- --id 1 --data-dir /tmp/1 --standalone \
 //!     --cluster-id AAAAAAAAAAAAAAAAAAAAAQ
+//! cargo run --release --example controller --features wire -- --id 2 --data-dir /tmp/2 --listen 127.0.0.1:9094 \
+//!     --cluster-id AAAAAAAAAAAAAAAAAAAAAQ --bootstrap-servers 127.0.0.1:9093 --auto-join
 //! cargo run --release --example controller --features wire -- --status 127.0.0.1:9093
 //! ```
 //!

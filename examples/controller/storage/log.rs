@@ -72,7 +72,11 @@ impl Log {
         segments.sort_unstable();
         let start_offset = segments.pop().unwrap_or(0);
         if !may_start_at(start_offset) {
-            let reason = format!("nothing has the records before {start_offset}");
+            let reason = if segments.is_empty() {
+                format!("nothing has the records before {start_offset}")
+            } else {
+                format!("a log of several segments, which is not understood: {start_offset} is one")
+            };
             return Err(files::invalid(directory, reason));
         }
         for older in segments {

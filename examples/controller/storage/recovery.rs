@@ -13,11 +13,15 @@ use super::snapshots::Snapshots;
 use super::{Disk, METADATA, files, lock, quorum_state};
 use kafka_coordination::kraft::{Batches, ControlLog, LogIndex, NextRead, Storage, VoterSet};
 use kafka_coordination::{Random, Timestamp};
+use std::fs;
 use std::io;
 use std::path::Path;
 
 /// Bytes of the log that are read at a time.
 const READ: usize = 1 << 20;
+
+/// What some versions of Kafka write when they format a node, in place of a directory for the log.
+const OLD_BOOTSTRAP: &str = "bootstrap.checkpoint";
 
 /// A disk that is ready, and what the replica is to know of it.
 #[derive(Debug)]
@@ -47,7 +51,14 @@ impl Disk {
         check_identity(root, &meta, identity)?;
         let directory = root.join(METADATA);
         if !directory.is_dir() {
-            return Err(files::invalid(&directory, "missing from a directory that is formatted"));
+            if !root.join(OLD_BOOTSTRAP).exists() {
+                return Err(files::invalid(
+                    &directory,
+                    "missing from a directory that is formatted",
+                ));
+            }
+            fs::create_dir(&directory).map_err(files::at(&directory))?;
+            files::sync_directory(root)?;
         }
         let election = quorum_state::read(&directory)?;
         // There was one before the first promise was made.

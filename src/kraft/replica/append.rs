@@ -27,7 +27,8 @@ impl Replica {
         Ok(last_offset)
     }
 
-    /// Lets what is prepared be written, after at most the time that records wait for company.
+    /// Lets what is prepared be written, after at most the time that records wait for company
+    /// ([`ReplicaConfig::append_linger_ms`](crate::kraft::ReplicaConfig::append_linger_ms)): `handle_timeout` has the effects.
     ///
     /// # Errors
     ///

@@ -104,6 +104,85 @@ struct Context<'a> {
 /// [`poll_effect`](Self::poll_effect) hands out. [`next_deadline`](Self::next_deadline) says when to call
 /// [`handle_timeout`](Self::handle_timeout); calling it early or twice is harmless. What has come by then is handed in
 /// first: a time-out that is due takes effect even if an answer waits that would have prevented it.
+///
+/// # A host
+///
+/// This one has a voter by itself and a vector for a log. With the feature `wire`, `wire::kraft` has the bytes of the
+/// messages that go to and fro; the repository's `examples/controller` is a host with sockets and files.
+///
+/// ```
+/// # use core::num::NonZeroU32;
+/// use kafka_coordination::kraft::{
+///     ControlLog, DirectoryId, Effect, Endpoints, ListenerName, LogBatch, LogIndex, NextRead,
+///     QuorumConfig, Replica, ReplicaConfig, StaticVoters, Storage, SupportedVersions,
+/// };
+/// use kafka_coordination::{Monotonic, Random};
+///
+/// #[derive(Default)]
+/// struct Disk {
+///     log: Vec<LogBatch>,
+/// }
+///
+/// /// Carries out what the replica asks for, each effect before the next one. A call may bring more of them.
+/// fn carry_out(replica: &mut Replica, disk: &mut Disk, random: &mut dyn Random, now: Monotonic) {
+///     while let Some(effect) = replica.poll_effect() {
+///         match effect {
+///             Effect::Persist(_state) => {} // To the disk, with an fsync, before anything else.
+///             Effect::Append(batch) => disk.log.push(batch), // `encode_log_batch` has its bytes.
+///             Effect::Flush { end_offset } => replica.flushed(end_offset, random, now), // After an fsync.
+///             Effect::Deliver { from: _, to } => replica.applied(to, random, now), // To the state machine.
+///             Effect::Send { .. } => {} // Its outcome goes to `handle_response`, a failure, too.
+///             Effect::Reply { .. } => {} // To who sent the request of that id.
+///             _ => {} // Truncations and snapshots.
+///         }
+///     }
+/// }
+///
+/// /// What a host's loop does between two inputs: requests, responses, and the deadline once it has come.
+/// fn run_due(replica: &mut Replica, disk: &mut Disk, random: &mut dyn Random, now: Monotonic) {
+///     carry_out(replica, disk, random, now);
+///     while replica.next_deadline().is_some_and(|deadline| deadline <= now) {
+///         replica.handle_timeout(random, now);
+///         carry_out(replica, disk, random, now);
+///     }
+/// }
+///
+/// # struct Least;
+/// # impl Random for Least {
+/// #     fn below(&mut self, _: NonZeroU32) -> u32 { 0 }
+/// # }
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let random = &mut Least;
+/// let listener = ListenerName::new("CONTROLLER");
+/// let voters = "1@localhost:9093".parse::<StaticVoters>()?.to_voter_set(&listener)?;
+/// let quorum = QuorumConfig {
+///     local_id: Some(1),
+///     local_directory_id: "AAAAAAAAAAcAAAAAAAAAZQ".parse::<DirectoryId>()?,
+///     local_endpoints: voters.get(1).map(|voter| voter.endpoints.clone()).unwrap_or_default(),
+///     supported_versions: SupportedVersions::ALL,
+///     election_timeout_ms: 1_000,
+///     fetch_timeout_ms: 2_000,
+/// };
+/// let config = ReplicaConfig::new(quorum, "cluster", listener);
+///
+/// // What the disk holds: nothing yet.
+/// let mut control = ControlLog::new(voters);
+/// assert_eq!(control.next_read(None, 0, 0), NextRead::Nothing);
+/// let storage = Storage { election: None, log: LogIndex::new(), control };
+///
+/// let (mut disk, now) = (Disk::default(), Monotonic::from_millis(0));
+/// let mut replica = Replica::start(config, storage, random, now)?;
+/// run_due(&mut replica, &mut disk, random, now);
+/// let epoch = replica.quorum().epoch();
+/// let last_offset = replica.prepare_append(epoch, vec!["a record".into()], now)?;
+/// replica.schedule_append(now)?;
+/// let now = now.saturating_add(25); // Records wait for company: `append_linger_ms`.
+/// run_due(&mut replica, &mut disk, random, now);
+/// assert_eq!(disk.log.len(), 2, "the leader's first batch, and the record");
+/// assert_eq!(replica.log().high_watermark(), last_offset + 1, "committed");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Replica {
     config: ReplicaConfig,

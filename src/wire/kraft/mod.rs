@@ -21,6 +21,38 @@
 //! | `AddRaftVoter` | 0 and 1; sent at 1 |
 //! | `RemoveRaftVoter`, `UpdateRaftVoter` | 0 |
 //!
+//! A request on its way from one replica to another:
+//!
+//! ```
+//! use kafka_coordination::kraft::{
+//!     ListenerName, OffsetAndEpoch, ReplicaKey, Request, SupportedVersions, VoteRequest,
+//! };
+//! use kafka_coordination::wire::kraft::{
+//!     Asked, PeerVersions, Received, Sender, api_versions_response, encode_request, served_versions,
+//! };
+//!
+//! // What the peer has answered to `ApiVersions`.
+//! let peer = PeerVersions::of(&api_versions_response(served_versions(), SupportedVersions::ALL, 3));
+//! let request = Request::Vote(VoteRequest {
+//!     voter: Some(ReplicaKey::without_directory(2)),
+//!     candidate: ReplicaKey::without_directory(1),
+//!     epoch: 5,
+//!     log_end: OffsetAndEpoch::new(10, 4),
+//!     is_pre_vote: true,
+//! });
+//! let sender = Sender { cluster_id: "cluster", client_id: "raft-client-1" };
+//! let (_sent, bytes) = encode_request(&request, &sender, &peer, 7)?;
+//!
+//! // On the other side, behind the length prefix.
+//! let received = Received::decode(bytes)?;
+//! let Asked::Vote(header, vote) = received.asked(&ListenerName::new("CONTROLLER"))? else {
+//!     return Err("another request".into());
+//! };
+//! assert_eq!(header.cluster_id, Some("cluster"));
+//! assert_eq!(Request::Vote(vote), request);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Voters
 //!
 //! A leader hands a decoded request to its voter changes with [`add_voter`](fn@add_voter),

@@ -43,8 +43,20 @@ fn a_directory_that_lacks_a_file_is_refused() {
         assert!(place.open().is_err(), "without {}", file.display());
         fs::rename(&away, file).unwrap();
     }
+    fs::copy(&missing[0], place.file("00000000000000000002.log")).unwrap();
+    assert!(place.open().is_err(), "two segments, of which only one would be read");
+    fs::remove_file(place.file("00000000000000000002.log")).unwrap();
     let Recovered { meta: again, storage, .. } = place.open().unwrap();
     assert_eq!((again, storage.log.end_offset()), (meta, 3));
+}
+
+#[test]
+fn a_directory_that_an_older_kafka_formatted_is_taken() {
+    let place = Place::new("older");
+    drop(place.open().unwrap());
+    fs::remove_dir_all(place.0.join(METADATA)).unwrap();
+    fs::write(place.0.join("bootstrap.checkpoint"), "").unwrap();
+    assert_eq!(place.open().unwrap().storage.log.end_offset(), 0);
 }
 
 #[test]
