@@ -6,7 +6,7 @@ use super::voters::ListenerName;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// How a [`Replica`](super::Replica) is set up. The defaults are Kafka's.
+/// How a [`Replica`](super::Replica) is set up. The defaults are Kafka's; each is named at its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplicaConfig {
@@ -24,24 +24,24 @@ pub struct ReplicaConfig {
     pub can_become_voter: bool,
     /// Whether it adds itself to the voters (`controller.quorum.auto.join.enable`).
     pub auto_join: bool,
-    /// Milliseconds that a fetch may wait at the leader.
+    /// Milliseconds that a fetch may wait at the leader: 500.
     pub fetch_max_wait_ms: u32,
-    /// Bytes of records that a fetch asks for (`controller.quorum.fetch.max.bytes`).
+    /// Bytes of records that a fetch asks for (`controller.quorum.fetch.max.bytes`): 1 MiB.
     pub fetch_max_bytes: i32,
-    /// Bytes of a snapshot that a fetch asks for (`controller.quorum.fetch.snapshot.max.bytes`).
+    /// Bytes of a snapshot that a fetch asks for (`controller.quorum.fetch.snapshot.max.bytes`): 1 MiB.
     pub fetch_snapshot_max_bytes: i32,
-    /// Milliseconds that a connection rests after a failure (`controller.quorum.retry.backoff.ms`).
+    /// Milliseconds that a connection rests after a failure (`controller.quorum.retry.backoff.ms`): 20.
     pub retry_backoff_ms: u32,
-    /// Milliseconds that a request may take (`controller.quorum.request.timeout.ms`).
+    /// Milliseconds that a request may take (`controller.quorum.request.timeout.ms`): 2,000.
     pub request_timeout_ms: u32,
     /// Milliseconds that the last in line waits for an election after a leader has resigned
-    /// (`controller.quorum.election.backoff.max.ms`).
+    /// (`controller.quorum.election.backoff.max.ms`): 1,000.
     pub election_backoff_max_ms: u32,
-    /// Milliseconds that appended records wait for company (`controller.quorum.append.linger.ms`).
+    /// Milliseconds that appended records wait for company (`controller.quorum.append.linger.ms`): 25.
     pub append_linger_ms: u32,
-    /// Bytes of records that one batch may have.
+    /// Bytes of records that one batch may have: 8 MiB.
     pub max_batch_bytes: usize,
-    /// Batches that may wait to be written.
+    /// Batches that may wait to be written: 10. Beyond that [`prepare_append`](super::Replica::prepare_append) refuses.
     pub max_batches: usize,
 }
 

@@ -11,6 +11,9 @@ use kafka_coordination::{Clock, ErrorCode};
 use kafka_protocol::messages::RequestKind;
 use tokio::sync::oneshot;
 
+/// How long a fetch may wait: who asked for it may be gone long before, and there is room for so many.
+const MAX_WAIT_MS: i32 = 30_000;
+
 impl Node {
     pub(super) fn take_request(&mut self, request: Request) {
         let Request { body, reply } = request;
@@ -51,7 +54,8 @@ impl Node {
                 let random = &mut self.random;
                 self.replica.handle_end_quorum_epoch(id, &header, &request, random, now);
             }
-            Asked::Fetch(header, request) => {
+            Asked::Fetch(header, mut request) => {
+                request.max_wait_ms = request.max_wait_ms.min(MAX_WAIT_MS);
                 let offset = request.log_end.offset;
                 let batch = self.disk.log.batch_at(offset);
                 let base = batch.map_or(offset, |batch| batch.base_offset);
