@@ -91,6 +91,11 @@ impl Cluster {
         let Some(replica) = &mut node.replica else { return Ok(()) };
         let deadline = replica.next_deadline();
         if asks && deadline.is_some() {
+            // News that are none make it look at everything.
+            match replica.quorum().state().kind() {
+                EpochStateKind::Leader => replica.schedule_append(clock).expect("it leads"),
+                _ => replica.flushed(0, &mut node.random, clock),
+            }
             replica.handle_timeout(&mut node.random, clock);
             let effect = replica.poll_effect();
             // When a replica tells of itself it looks up when something else is due, as Kafka's do.
