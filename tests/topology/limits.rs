@@ -144,6 +144,43 @@ fn the_first_call_to_be_given_up_need_not_be_the_first_that_was_made() {
     }
 }
 
+/// Each shard has its own manager, and their first calls have the same token.
+#[test]
+fn the_answer_to_a_call_of_another_shard_changes_nothing() {
+    let uncertain = Alike(One::new(-2, Life::Empty).0.unwrap());
+    let called = |group_id, is_push| {
+        let mut manager = manager(Fencing::Tokens, None);
+        if is_push {
+            let request = PushRequest { group_id, ..PUSH };
+            manager.push(&request, &uncertain, &mut Least, at(0));
+        } else {
+            manager.delete_groups([group_id], &uncertain, at(0));
+        }
+        let Some(Effect::AwaitCommit { operation }) = manager.poll_effect() else {
+            panic!("no wait")
+        };
+        manager.written(operation, Ok(()), &uncertain, &mut Least, at(0));
+        let call = manager.poll_effect();
+        (manager, call)
+    };
+    for (mine, is_push) in [("a", true), ("a", false)] {
+        for (other, is_pushed) in [("a", !is_push), ("b", true), ("b", false)] {
+            let (mut manager, _) = called(mine, is_push);
+            let before = manager.export();
+            match called(other, is_pushed).1 {
+                Some(Effect::Set { call, .. }) => {
+                    manager.set_ended(&call, Ending::Done, &uncertain, &mut Least, at(0));
+                }
+                Some(Effect::Delete(call)) => {
+                    manager.delete_ended(&call, Ending::Done, &uncertain, &mut Least, at(0));
+                }
+                effect => panic!("{effect:?}"),
+            }
+            assert!(before.is_some() && manager.export() == before, "{mine} {is_push} {other}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_kept_of_groups_that_are_not_there() {
     let mut manager = manager(Fencing::Tokens, None);

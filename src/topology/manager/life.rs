@@ -168,7 +168,8 @@ impl TopologyManager {
         if gives_up {
             // A call must not be made after its end.
             let calls = &self.calls;
-            let is_awaited = |effect: &Effect| effect.call().is_none_or(|it| calls.contains(it));
+            let is_awaited =
+                |effect: &Effect| effect.call().is_none_or(|it| calls.get(it).is_some());
             self.effects.retain(is_awaited);
         }
         let interval = i64::from(self.config.cleanup_interval_ms);
