@@ -44,6 +44,21 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     let mut manager = manager(Fencing::Lifetime { lifetime_ms: 5_000 }, None);
     let mut group = One::new(-2, Life::Live);
     manager.observe("g", group.0.as_ref());
+    let heartbeat = Heartbeat {
+        group_id: "g",
+        version: 1,
+        member_epoch: 1,
+        error: ErrorCode::None,
+        statuses: &[],
+        current: TopologyEpoch::new(3),
+        belief: group.0.unwrap().belief,
+    };
+    assert!(
+        !manager.heartbeat(&heartbeat, &group, &mut Least, at(4_999)),
+        "the push would be refused"
+    );
+    assert_eq!(manager.push_window("g"), None);
+    assert!(manager.clone().heartbeat(&heartbeat, &group, &mut Least, at(5_000)));
     manager.push(&PUSH, &group, &mut Least, at(4_999));
     let drained = drain(&mut manager, &mut group, at(4_999));
     assert_eq!(drained.pushes[0].1, Err(PushError::Busy));
@@ -63,6 +78,19 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     manager.delete_ended(&call, Ending::Done, &group, &mut Least, at(5_001));
     drain(&mut manager, &mut group, at(5_001));
     assert!(manager.may_remove("g", group.0.as_ref()));
+}
+
+#[test]
+fn no_setting_gives_up_a_call_as_it_is_made() {
+    for fencing in [Fencing::Tokens, Fencing::Lifetime { lifetime_ms: 0 }] {
+        let mut manager = manager(fencing, Some(0));
+        let mut group = One::new(-1, Life::Live);
+        manager.push(&PUSH, &group, &mut Least, at(7));
+        let call = drain(&mut manager, &mut group, at(7)).sets.remove(0);
+        manager.handle_timeout(&group, &mut Least, at(7));
+        manager.set_ended(&call, Ending::Done, &group, &mut Least, at(7));
+        assert_eq!(drain(&mut manager, &mut group, at(7)).pushes[0].1, Ok(()), "{fencing:?}");
+    }
 }
 
 #[test]

@@ -63,7 +63,8 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// The shard moves away, or the broker shuts down. O(what is under way).
+    /// The shard moves away, or the broker shuts down. O(n log n), where n is what is kept: what is under
+    /// way, windows, and groups that may need cleanup.
     ///
     /// Effects that were not polled are dropped, but for answers; nobody waits for calls among them.
     /// Operations that wait for a write fail with [`ErrorCode::NotCoordinator`]; those that wait for
