@@ -1,12 +1,12 @@
 //! What is done otherwise than in Kafka, and why nobody minds.
 
 use crate::driver::broker_of;
-use crate::one::{Least, One, at, drain, manager};
+use crate::one::{Least, One, PUSH, at, drain, manager};
 use crate::streams_broker::{Behaviour, Broker, Event, Group, Response};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::topology::{
-    Belief, ClassicJoin, DescriptionStatus, Effect, Ending, Fencing, GetEnding, Life, StoredEpoch,
-    TopologyEpoch,
+    Belief, ClassicJoin, DescriptionStatus, Effect, Ending, Fencing, GetEnding, Heartbeat, Life,
+    StoredEpoch, TopologyEpoch,
 };
 use std::collections::BTreeMap;
 
@@ -202,4 +202,41 @@ fn a_conversion_whose_delete_could_not_be_recorded_is_not_tried_again_at_once() 
     assert_eq!(manager.classic_join("g", &group, at(23_999)), ClassicJoin::Refused);
     assert!(!manager.has_effects());
     assert!(matches!(manager.classic_join("g", &group, at(24_000)), ClassicJoin::Pending(_)));
+}
+
+/// What is asked for when the answer comes is another epoch, or the push that waits knows better.
+#[test]
+fn a_get_that_found_nothing_long_ago_changes_nothing() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Live);
+    let [old, current] = [2, 3].map(|it| TopologyEpoch::new(it).unwrap());
+    manager.described("g", old, GetEnding::Missing, &group);
+    for stored in [-2, -1] {
+        manager.described("g", current, GetEnding::Missing, &One::new(stored, Life::Live));
+    }
+    assert!(!manager.has_effects());
+    let push = manager.push(&PUSH, &group, &mut Least, at(0));
+    manager.described("g", current, GetEnding::Missing, &group);
+    assert_eq!(drain(&mut manager, &mut group, at(0)).pushes, [(push, Ok(()))]);
+    assert_eq!((manager.operation_count(), manager.is_busy("g")), (0, false));
+}
+
+/// A heartbeat that was written before the description was stored may ask for it after that.
+#[test]
+fn a_push_of_what_is_stored_ends_the_window_in_which_it_was_asked_for() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Live);
+    let heartbeat = Heartbeat {
+        group_id: "g",
+        version: 1,
+        member_epoch: 1,
+        error: ErrorCode::None,
+        statuses: &[],
+        current: TopologyEpoch::new(3),
+        belief: Belief::NEW,
+    };
+    assert!(manager.heartbeat(&heartbeat, &group, &mut Least, at(0)));
+    manager.push(&PUSH, &group, &mut Least, at(0));
+    assert_eq!(drain(&mut manager, &mut group, at(0)).pushes[0].1, Ok(()));
+    assert_eq!(manager.push_window("g"), None);
 }

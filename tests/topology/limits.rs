@@ -62,6 +62,7 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     manager.push(&PUSH, &group, &mut Least, at(4_999));
     let drained = drain(&mut manager, &mut group, at(4_999));
     assert_eq!(drained.pushes[0].1, Err(PushError::Busy));
+    assert_eq!(manager.push_window("g"), None, "it would outlive the wait");
     group.0.as_mut().unwrap().life = Life::Empty;
     manager.observe("g", group.0.as_ref());
     assert_eq!(manager.start_cleanup(&group, at(4_999)), Cleanup::Idle);
@@ -71,6 +72,9 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     let expected = Effect::DeleteGroups { operation, failed: Vec::new(), remaining };
     assert_eq!(drain(&mut manager, &mut group, at(4_999)).others, [expected]);
     assert!(!manager.may_remove("g", group.0.as_ref()));
+
+    let live = One::new(-2, Life::Live);
+    assert_eq!(manager.classic_join("g", &live, at(4_999)), ClassicJoin::Admitted, "to be refused");
 
     assert!(matches!(manager.start_cleanup(&group, at(5_000)), Cleanup::Started(_)));
     let call = drain(&mut manager, &mut group, at(5_000)).deletes.remove(0);
@@ -234,6 +238,18 @@ fn nothing_is_kept_of_groups_that_are_not_there() {
     drain(&mut manager, &mut group, at(0));
     assert_eq!(manager.push_window("g"), None);
     assert_eq!(manager.operation_count(), 0);
+
+    group = One::new(-1, Life::Live);
+    manager.push(&PUSH, &group, &mut Least, at(0));
+    let call = drain(&mut manager, &mut group, at(0)).sets.remove(0);
+    manager.set_ended(&call, Ending::Done, &group, &mut Least, at(0));
+    let Some(Effect::Write { operation, .. }) = manager.poll_effect() else { panic!("no record") };
+    group.0 = None;
+    manager.observe("g", None);
+    let error = Err(ErrorCode::NotEnoughReplicas);
+    manager.written(operation, error, &group, &mut Least, at(0));
+    drain(&mut manager, &mut group, at(0));
+    assert_eq!((manager.push_window("g"), manager.operation_count()), (None, 0));
 }
 
 #[test]

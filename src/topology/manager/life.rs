@@ -96,7 +96,6 @@ impl TopologyManager {
                 && let Some(operation) = self.operations.remove(&id)
             {
                 debug!(operation = id.0, "topology description operation lost its shard");
-                self.finish(id, &[]);
                 self.lose(id, operation.kind);
             }
         }
