@@ -219,6 +219,7 @@ fn a_get_that_found_nothing_long_ago_changes_nothing() {
     manager.described("g", current, GetEnding::Missing, &group);
     assert_eq!(drain(&mut manager, &mut group, at(0)).pushes, [(push, Ok(()))]);
     assert_eq!((manager.operation_count(), manager.is_busy("g")), (0, false));
+    assert_eq!(group.0.unwrap().belief.stored, StoredEpoch::Held(current));
 }
 
 /// A heartbeat that was written before the description was stored may ask for it after that.
