@@ -10,6 +10,7 @@ use kafka_coordination::kraft::{
 };
 use kafka_coordination::{Monotonic, Random};
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::num::NonZeroU32;
 
 const LISTENER: &str = "CONTROLLER";
@@ -26,6 +27,35 @@ impl Random for Always {
     }
 }
 
+/// The size of a page of memory.
+const PAGE: usize = 4_096;
+
+/// Bytes that start in the middle of a page: to copy from and to like places of pages is slow.
+pub(crate) fn value(size: usize) -> Bytes {
+    let buffer = Bytes::from(vec![7; size + 2 * PAGE]);
+    let start = buffer.as_ptr().align_offset(PAGE) + PAGE / 2;
+    buffer.slice(start..start + size)
+}
+
+/// What stands for a disk: a buffer that starts with a page, to which each batch is copied.
+pub(crate) struct Disk {
+    buffer: Vec<u8>,
+    start: usize,
+}
+
+impl Disk {
+    pub(crate) fn new() -> Self {
+        let buffer = vec![0; (64 << 10) + PAGE];
+        let start = buffer.as_ptr().align_offset(PAGE);
+        Self { buffer, start }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &Bytes) {
+        self.buffer[self.start..][..bytes.len()].copy_from_slice(black_box(bytes));
+        black_box(&mut self.buffer);
+    }
+}
+
 enum Message {
     Request { from: usize, to: usize, correlation: Correlation, request: Request },
     Response { to: usize, correlation: Correlation, response: Response },
@@ -36,8 +66,7 @@ struct Node {
     random: Always,
     /// What was appended last.
     log: VecDeque<LogBatch>,
-    /// What stands for the disk.
-    disk: Vec<u8>,
+    disk: Disk,
     owed: Vec<(RequestId, usize, Correlation)>,
 }
 
@@ -95,23 +124,19 @@ fn start(place: usize, now: Monotonic) -> Node {
     let mut random = Always(u32::try_from(place * 300).expect("a small number"));
     let storage = Storage { election: None, log, control };
     let replica = Replica::start(config, storage, &mut random, now).expect("it starts");
-    Node { replica, random, log: VecDeque::new(), disk: Vec::new(), owed: Vec::new() }
+    Node { replica, random, log: VecDeque::new(), disk: Disk::new(), owed: Vec::new() }
 }
 
 impl Node {
     /// Writes a batch where the last one was.
     fn append(&mut self, batch: LogBatch) {
-        let write = |disk: &mut Vec<u8>, bytes: &Bytes| {
-            disk.clear();
-            disk.extend_from_slice(bytes);
-        };
         match &batch.content {
             BatchContent::Records(values) => {
                 for value in values {
-                    write(&mut self.disk, value);
+                    self.disk.write(value);
                 }
             }
-            BatchContent::Encoded { bytes, .. } => write(&mut self.disk, bytes),
+            BatchContent::Encoded { bytes, .. } => self.disk.write(bytes),
             BatchContent::Control(_) => {}
         }
         if self.log.len() == KEPT {

@@ -1,6 +1,6 @@
 //! Three replicas that do what replicas do all day: append and replicate, or nothing.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Disk, value};
 use crate::ratio::{is_measuring, paired};
 use bytes::Bytes;
 use criterion::Criterion;
@@ -15,16 +15,15 @@ const BATCHES: u32 = 100_000;
 /// Benches appends of three sizes, replicated and committed, and polls that find nothing to do.
 pub(crate) fn bench(criterion: &mut Criterion) {
     for (name, size) in [("8 B", 8), ("1 KiB", 1 << 10), ("64 KiB", 64 << 10)] {
-        let value = Bytes::from(vec![7; size]);
-        let mut disks = vec![vec![0; size]; COPIES];
+        let value = value(size);
+        let mut cluster = Cluster::new();
+        cluster.append(&value);
+        let mut disks: Vec<_> = (0..COPIES).map(|_| Disk::new()).collect();
         let floor = || {
             for disk in &mut disks {
-                disk.clear();
-                disk.extend_from_slice(black_box(&value));
+                disk.write(black_box(&value));
             }
-            black_box(&disks);
         };
-        let mut cluster = Cluster::new();
         let case = || {
             cluster.append(&value);
             black_box(cluster.high_watermark());

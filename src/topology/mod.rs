@@ -126,7 +126,7 @@
 //! - TB-9: in a window, one member is asked.
 //! - TB-10: windows of one epoch get longer until they are cleared, and only for their own epoch.
 //! - TB-11: a failed delete ends no window.
-//! - TB-12: no live group is deleted from the plugin, nor one of which it holds nothing.
+//! - TB-12: no group is marked to be deleted from the plugin that is live then, or of which it holds nothing.
 //! - TB-13: if the plugin works, a group with a member is stored in the end, and one without goes.
 //! - TB-14: a group has one operation at a time.
 //! - TB-15: nothing is kept of groups that left, nor of a shard that did, but for calls without

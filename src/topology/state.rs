@@ -139,6 +139,9 @@ impl TopologyManager {
 
     /// A manager in this state. O(n log n).
     ///
+    /// Times enter as they are: calls that are under way keep theirs, whatever the config says of time-outs
+    /// and [fencing](super::Fencing).
+    ///
     /// # Errors
     /// [`TopologyStateError`] for each invariant that it breaks.
     pub fn import(

@@ -13,7 +13,7 @@ use crate::message::{refuse, response};
 use crate::node::{place_of, voter};
 use crate::transitions::{self, State};
 use kafka_coordination::kraft::{
-    Effect, Endpoints, EpochStateKind, Replica, Reply, Request, RequestId,
+    Effect, Endpoints, EpochState, EpochStateKind, Replica, Reply, Request, RequestId,
 };
 
 /// Calls at one moment after which a replica does not come to rest.
@@ -90,18 +90,19 @@ impl Cluster {
         let clock = node.clock(now);
         let Some(replica) = &mut node.replica else { return Ok(()) };
         let deadline = replica.next_deadline();
-        if asks && deadline.is_some() {
+        // When a replica tells of itself it looks up when something else is due, as Kafka's do.
+        let may_tell = match replica.quorum().state() {
+            EpochState::Follower(follower) => follower.update_voter_due(clock),
+            _ => false,
+        };
+        if asks && deadline.is_some() && !may_tell {
+            // News that are none make it look at everything.
+            match replica.quorum().state().kind() {
+                EpochStateKind::Leader => replica.schedule_append(clock).expect("it leads"),
+                _ => replica.flushed(0, &mut node.random, clock),
+            }
             replica.handle_timeout(&mut node.random, clock);
             let effect = replica.poll_effect();
-            // When a replica tells of itself it looks up when something else is due, as Kafka's do.
-            if let Some(Effect::Send {
-                request: Request::AddVoter(_) | Request::RemoveVoter(_) | Request::UpdateVoter(_),
-                ..
-            }) = effect
-            {
-                self.carry_out(place, effect.expect("it is one"))?;
-                return self.settle(place);
-            }
             let again = replica.next_deadline();
             let is_early = again.is_some_and(|again| Some(again) < deadline);
             if effect.is_some() || is_early || !transitions::take().is_empty() {
@@ -177,7 +178,8 @@ impl Cluster {
                 }
                 let (clock, timeout_ms) = (node.clock(now), node.config.request_timeout_ms);
                 // A resigned replica says so once more, and leaves the epoch in the same breath.
-                let is_over = matches!(&request, Request::EndQuorumEpoch(end) if end.epoch < node.state.epoch);
+                let is_over = matches!(&request, Request::EndQuorumEpoch(end)
+                    if end.epoch < node.state.epoch);
                 if !is_over {
                     node.flights
                         .sent(to.id, correlation, &request, clock, timeout_ms)

@@ -27,6 +27,8 @@ pub(crate) struct Ledger {
     /// Of the batches that were ever appended, by their last offset and epoch: what the log is up to there.
     prefixes: BTreeMap<(i64, i32), u64>,
     pub(crate) committed: Vec<LogBatch>,
+    /// Of each of them, the epoch in which it was.
+    committed_in: Vec<i32>,
     /// What the state machine is at the ends of the committed batches.
     digests: BTreeMap<i64, u64>,
     snapshots: BTreeMap<OffsetAndEpoch, Snapshot>,
@@ -139,7 +141,8 @@ impl Ledger {
         Err(format!("epoch {epoch} is led by {known} and by {leader}"))
     }
 
-    /// A replica was elected: by a majority, and it has everything that is committed.
+    /// A replica was elected: by a majority, and it has everything that was committed in earlier epochs. A vote may come so
+    /// late that there are later ones.
     pub(crate) fn elected(&self, node: &Node) -> Result<(), String> {
         let replica = node.replica.as_ref().expect("it is up");
         let EpochState::Leader(leader) = replica.quorum().state() else { return Ok(()) };
@@ -159,7 +162,8 @@ impl Ledger {
         }
         let start = node.disk.start_offset();
         let first = self.committed.partition_point(|batch| batch.base_offset < start);
-        for batch in &self.committed[first..] {
+        let end = self.committed_in.partition_point(|committed| *committed < epoch).max(first);
+        for batch in &self.committed[first..end] {
             let held = node.disk.batch_at(batch.base_offset);
             if !held.is_some_and(|held| is_same(held, batch)) {
                 return Err(format!(
@@ -167,7 +171,8 @@ impl Ledger {
                 ));
             }
         }
-        if node.disk.end_offset() < self.committed() {
+        let committed = self.committed[..end].last().map_or(0, |batch| batch.last_offset + 1);
+        if node.disk.end_offset() < committed {
             return Err(format!("leader {place} ends before what is committed"));
         }
         Ok(())
@@ -234,6 +239,7 @@ impl Ledger {
     /// A replica says that its log is committed up to here. Gives how many records that is news of.
     pub(crate) fn committed_at(&mut self, node: &Node, offset: i64) -> Result<u64, String> {
         let place = node.place;
+        let epoch = node.replica.as_ref().expect("it is up").quorum().epoch();
         let last = self.high_watermarks.entry(node.key()).or_insert((node.life, 0));
         if last.0 == node.life && last.1 > offset {
             return Err(format!(
@@ -265,14 +271,14 @@ impl Ledger {
                 }
                 None => {
                     news += u64::try_from(batch.last_offset - batch.base_offset).unwrap_or(0) + 1;
-                    self.commit(batch.clone())?;
+                    self.commit(batch.clone(), epoch)?;
                 }
             }
         }
         Ok(news)
     }
 
-    fn commit(&mut self, batch: LogBatch) -> Result<(), String> {
+    fn commit(&mut self, batch: LogBatch, epoch: i32) -> Result<(), String> {
         if batch.base_offset != self.committed() {
             return Err(format!("{batch:?} is committed, and what is before it is not"));
         }
@@ -299,6 +305,7 @@ impl Ledger {
         let state = self.digests.last_key_value().map_or(0, |(_, state)| *state);
         self.digests.insert(batch.last_offset + 1, digest(state, &batch));
         self.committed.push(batch);
+        self.committed_in.push(epoch);
         Ok(())
     }
 

@@ -250,7 +250,25 @@ proptest! {
     }
 
     #[test]
-    fn tb_12_a_live_group_is_not_deleted_from_the_plugin(stored in -2..4_i32, is_live in any::<bool>()) {
+    fn tb_12_no_live_group_is_marked_to_be_deleted_from_the_plugin(steps in steps()) {
+        watch(&steps, |seen| {
+            let (Step::ClassicJoin(_) | Step::DeleteGroups(_) | Step::Cleanup | Step::Tick) = seen.step
+            else {
+                return;
+            };
+            for group_id in GROUPS {
+                let is_deleted = |it: &Event| matches!(it, Event::Delete { group_id: of, .. } if of == group_id);
+                let begins = seen.after.manager.is_busy(group_id) || seen.events.iter().any(is_deleted);
+                if begins && !seen.before.manager.is_busy(group_id) {
+                    let group = seen.before.log.latest.streams(group_id);
+                    assert!(group.is_some_and(|it| it.wants_cleanup()), "{group:?} is deleted");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn tb_12_the_table_of_barriers_says_so(stored in -2..4_i32, is_live in any::<bool>()) {
         let belief = Belief::from_record(stored, -1).unwrap();
         let life = if is_live { Life::Live } else { Life::Empty };
         let group = StreamsGroup { current: TopologyEpoch::new(1), belief, life };

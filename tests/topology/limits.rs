@@ -44,9 +44,25 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     let mut manager = manager(Fencing::Lifetime { lifetime_ms: 5_000 }, None);
     let mut group = One::new(-2, Life::Live);
     manager.observe("g", group.0.as_ref());
+    let heartbeat = Heartbeat {
+        group_id: "g",
+        version: 1,
+        member_epoch: 1,
+        error: ErrorCode::None,
+        statuses: &[],
+        current: TopologyEpoch::new(3),
+        belief: group.0.unwrap().belief,
+    };
+    assert!(
+        !manager.heartbeat(&heartbeat, &group, &mut Least, at(4_999)),
+        "the push would be refused"
+    );
+    assert_eq!(manager.push_window("g"), None);
+    assert!(manager.clone().heartbeat(&heartbeat, &group, &mut Least, at(5_000)));
     manager.push(&PUSH, &group, &mut Least, at(4_999));
     let drained = drain(&mut manager, &mut group, at(4_999));
     assert_eq!(drained.pushes[0].1, Err(PushError::Busy));
+    assert_eq!(manager.push_window("g"), None, "it would outlive the wait");
     group.0.as_mut().unwrap().life = Life::Empty;
     manager.observe("g", group.0.as_ref());
     assert_eq!(manager.start_cleanup(&group, at(4_999)), Cleanup::Idle);
@@ -57,12 +73,28 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     assert_eq!(drain(&mut manager, &mut group, at(4_999)).others, [expected]);
     assert!(!manager.may_remove("g", group.0.as_ref()));
 
+    let live = One::new(-2, Life::Live);
+    assert_eq!(manager.classic_join("g", &live, at(4_999)), ClassicJoin::Admitted, "to be refused");
+
     assert!(matches!(manager.start_cleanup(&group, at(5_000)), Cleanup::Started(_)));
     let call = drain(&mut manager, &mut group, at(5_000)).deletes.remove(0);
     assert_eq!(manager.next_deadline(), Some(at(10_000)), "no call lives longer");
     manager.delete_ended(&call, Ending::Done, &group, &mut Least, at(5_001));
     drain(&mut manager, &mut group, at(5_001));
     assert!(manager.may_remove("g", group.0.as_ref()));
+}
+
+#[test]
+fn no_setting_gives_up_a_call_as_it_is_made() {
+    for fencing in [Fencing::Tokens, Fencing::Lifetime { lifetime_ms: 0 }] {
+        let mut manager = manager(fencing, Some(0));
+        let mut group = One::new(-1, Life::Live);
+        manager.push(&PUSH, &group, &mut Least, at(7));
+        let call = drain(&mut manager, &mut group, at(7)).sets.remove(0);
+        manager.handle_timeout(&group, &mut Least, at(7));
+        manager.set_ended(&call, Ending::Done, &group, &mut Least, at(7));
+        assert_eq!(drain(&mut manager, &mut group, at(7)).pushes[0].1, Ok(()), "{fencing:?}");
+    }
 }
 
 #[test]
@@ -144,6 +176,43 @@ fn the_first_call_to_be_given_up_need_not_be_the_first_that_was_made() {
     }
 }
 
+/// Each shard has its own manager, and their first calls have the same token.
+#[test]
+fn the_answer_to_a_call_of_another_shard_changes_nothing() {
+    let uncertain = Alike(One::new(-2, Life::Empty).0.unwrap());
+    let called = |group_id, is_push| {
+        let mut manager = manager(Fencing::Tokens, None);
+        if is_push {
+            let request = PushRequest { group_id, ..PUSH };
+            manager.push(&request, &uncertain, &mut Least, at(0));
+        } else {
+            manager.delete_groups([group_id], &uncertain, at(0));
+        }
+        let Some(Effect::AwaitCommit { operation }) = manager.poll_effect() else {
+            panic!("no wait")
+        };
+        manager.written(operation, Ok(()), &uncertain, &mut Least, at(0));
+        let call = manager.poll_effect();
+        (manager, call)
+    };
+    for (mine, is_push) in [("a", true), ("a", false)] {
+        for (other, is_pushed) in [("a", !is_push), ("b", true), ("b", false)] {
+            let (mut manager, _) = called(mine, is_push);
+            let before = manager.export();
+            match called(other, is_pushed).1 {
+                Some(Effect::Set { call, .. }) => {
+                    manager.set_ended(&call, Ending::Done, &uncertain, &mut Least, at(0));
+                }
+                Some(Effect::Delete(call)) => {
+                    manager.delete_ended(&call, Ending::Done, &uncertain, &mut Least, at(0));
+                }
+                effect => panic!("{effect:?}"),
+            }
+            assert!(before.is_some() && manager.export() == before, "{mine} {is_push} {other}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_kept_of_groups_that_are_not_there() {
     let mut manager = manager(Fencing::Tokens, None);
@@ -169,6 +238,18 @@ fn nothing_is_kept_of_groups_that_are_not_there() {
     drain(&mut manager, &mut group, at(0));
     assert_eq!(manager.push_window("g"), None);
     assert_eq!(manager.operation_count(), 0);
+
+    group = One::new(-1, Life::Live);
+    manager.push(&PUSH, &group, &mut Least, at(0));
+    let call = drain(&mut manager, &mut group, at(0)).sets.remove(0);
+    manager.set_ended(&call, Ending::Done, &group, &mut Least, at(0));
+    let Some(Effect::Write { operation, .. }) = manager.poll_effect() else { panic!("no record") };
+    group.0 = None;
+    manager.observe("g", None);
+    let error = Err(ErrorCode::NotEnoughReplicas);
+    manager.written(operation, error, &group, &mut Least, at(0));
+    drain(&mut manager, &mut group, at(0));
+    assert_eq!((manager.push_window("g"), manager.operation_count()), (None, 0));
 }
 
 #[test]

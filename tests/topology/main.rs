@@ -11,6 +11,7 @@
     reason = "a test has the standard library, and may fail by panicking"
 )]
 
+mod cleanup;
 mod deviations;
 mod driver;
 mod invariants;

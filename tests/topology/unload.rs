@@ -136,3 +136,35 @@ fn a_call_that_is_given_up_before_it_is_polled_is_not_made() {
     assert!(matches!(manager.poll_effect(), Some(Effect::AnswerPush { .. })));
     assert!(!manager.has_effects());
 }
+
+/// Of a shard that left and came back.
+#[test]
+fn a_late_answer_to_a_delete_leaves_the_push_alone_that_has_the_group_now() {
+    for ending in [Ending::Done, Ending::Failed(None)] {
+        let mut manager = manager(Fencing::Tokens, None);
+        let mut group = One::new(-2, Life::Empty);
+        manager.observe("g", group.0.as_ref());
+        let request = manager.delete_groups(["g"], &group, at(0));
+        let old = drain(&mut manager, &mut group, at(0)).deletes.remove(0);
+        manager.unloaded();
+        manager.loaded(1, at(0)).unwrap();
+        group.0.as_mut().unwrap().life = Life::Live;
+        let push = manager.push(&PUSH, &group, &mut Least, at(0));
+        let set = drain(&mut manager, &mut group, at(0)).sets.remove(0);
+        manager.push(&PUSH, &group, &mut Least, at(0));
+        assert_eq!(drain(&mut manager, &mut group, at(0)).pushes[0].1, Err(PushError::Busy));
+        let window = manager.push_window("g").copied();
+        assert!(window.is_some());
+
+        manager.delete_ended(&old, ending, &group, &mut Least, at(1));
+        let answers = drain(&mut manager, &mut group, at(1)).others;
+        assert!(
+            matches!(answers[..], [Effect::DeleteGroups { operation, .. }] if operation == request)
+        );
+        assert!(manager.is_busy("g"));
+        assert_eq!(manager.push_window("g").copied(), window);
+        manager.set_ended(&set, Ending::Done, &group, &mut Least, at(2));
+        assert_eq!(drain(&mut manager, &mut group, at(2)).pushes, [(push, Ok(()))]);
+        assert_eq!((manager.operation_count(), manager.is_busy("g")), (0, false));
+    }
+}

@@ -34,8 +34,8 @@ impl Calls {
         Some(call)
     }
 
-    pub(super) fn contains(&self, token: Token) -> bool {
-        self.calls.contains_key(&token)
+    pub(super) fn get(&self, token: Token) -> Option<&PendingCall> {
+        self.calls.get(&token)
     }
 
     /// When the first of them is given up.

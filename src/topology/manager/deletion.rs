@@ -25,6 +25,8 @@ impl TopologyManager {
         id: OperationId,
         deletion: Deletion,
         result: Result<(), ErrorCode>,
+        groups: &impl Groups,
+        random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) -> Option<Deletion> {
         let Deletion { trigger, step } = deletion;
@@ -33,30 +35,48 @@ impl TopologyManager {
                 self.end_deletion(id, trigger, &[]);
             }
             (DeletionStep::Marking(barriers), Ok(())) => {
-                let mut groups = Vec::with_capacity(barriers.len());
+                let mut called = Vec::with_capacity(barriers.len());
                 for barrier in barriers {
                     let group_id = barrier.group_id().clone();
-                    let token = self.call(id, groups.len(), now);
+                    let token = self.call(id, called.len(), now);
                     self.effect(Effect::Delete(barrier.committed().delete(token)));
-                    groups.push(Deleting { group_id, progress: Progress::Called });
+                    called.push(Deleting { group_id, progress: Progress::Called });
                 }
-                let awaited = groups.len();
-                return Some(Deletion { trigger, step: DeletionStep::Calling { groups, awaited } });
+                let step = DeletionStep::Calling { awaited: called.len(), groups: called };
+                return Some(Deletion { trigger, step });
             }
             (DeletionStep::Marking(_), Err(error)) => {
                 debug!(operation = id.0, %error, "barrier of topology descriptions failed");
                 self.refuse_deletion(id, &trigger, answered(error));
             }
             (step @ DeletionStep::Calling { .. }, _) => return Some(Deletion { trigger, step }),
-            (DeletionStep::Finalizing(groups), result) => {
+            (DeletionStep::Finalizing(called), result) => {
                 if let Err(error) = result {
                     // What is uncertain still is deleted again by the next who comes.
                     debug!(operation = id.0, %error, "topology descriptions not finalized");
+                    self.hold_conversion(&trigger, groups, random, now);
                 }
-                self.end_deletion(id, trigger, &groups);
+                self.end_deletion(id, trigger, &called);
             }
         }
         None
+    }
+
+    /// Sends classic members away for a while that would have the plugin called again at once.
+    fn hold_conversion(
+        &mut self,
+        trigger: &Trigger,
+        groups: &impl Groups,
+        random: &mut (impl Random + ?Sized),
+        now: Monotonic,
+    ) {
+        // Nothing is kept of groups that are not there.
+        if let Trigger::Conversion(group_id) = trigger
+            && groups.latest(group_id).is_some()
+        {
+            let window = StoredEpoch::Uncertain.to_record();
+            self.conversions.arm_if_not_active(group_id, window, random, now);
+        }
     }
 
     /// A delete of the plugin ended, or will not be made.
@@ -99,21 +119,17 @@ impl TopologyManager {
     ) -> Option<Deletion> {
         let mut beliefs = Vec::new();
         for Deleting { group_id, progress } in &called {
-            let latest = groups.latest(group_id);
             if *progress == Progress::Deleted {
                 self.yielded.remove(group_id);
                 self.busy.insert(group_id.clone(), id);
+                let latest = groups.latest(group_id);
                 if let Some(belief) = latest.and_then(|group| barrier::after_delete(group.belief)) {
                     beliefs.push(BeliefWrite { group_id: group_id.clone(), belief });
                 }
             }
-            let is_failed = *progress == Progress::Failed;
-            if is_failed && matches!(trigger, Trigger::Conversion(_)) && latest.is_some() {
-                let window = StoredEpoch::Uncertain.to_record();
-                self.conversions.arm_if_not_active(group_id, window, random, now);
-            }
         }
         if called.iter().all(|it| it.progress == Progress::Failed) {
+            self.hold_conversion(&trigger, groups, random, now);
             self.end_deletion(id, trigger, &called);
             return None;
         }

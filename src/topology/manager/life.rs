@@ -63,7 +63,8 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// The shard moves away, or the broker shuts down. O(what is under way).
+    /// The shard moves away, or the broker shuts down. O(n log n), where n is what is kept: what is under
+    /// way, windows, and groups that may need cleanup.
     ///
     /// Effects that were not polled are dropped, but for answers; nobody waits for calls among them.
     /// Operations that wait for a write fail with [`ErrorCode::NotCoordinator`]; those that wait for
@@ -95,7 +96,6 @@ impl TopologyManager {
                 && let Some(operation) = self.operations.remove(&id)
             {
                 debug!(operation = id.0, "topology description operation lost its shard");
-                self.finish(id, &[]);
                 self.lose(id, operation.kind);
             }
         }
@@ -168,7 +168,8 @@ impl TopologyManager {
         if gives_up {
             // A call must not be made after its end.
             let calls = &self.calls;
-            let is_awaited = |effect: &Effect| effect.call().is_none_or(|it| calls.contains(it));
+            let is_awaited =
+                |effect: &Effect| effect.call().is_none_or(|it| calls.get(it).is_some());
             self.effects.retain(is_awaited);
         }
         let interval = i64::from(self.config.cleanup_interval_ms);

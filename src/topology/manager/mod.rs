@@ -131,9 +131,10 @@ impl TopologyManager {
             return false;
         };
         let group_id = heartbeat.group_id;
+        let may_call = self.may_call(now);
         // The group may have gone since, and nothing is kept of groups that are not there.
-        let is_there = || groups.latest(group_id).is_some();
-        self.pushes.arm_if(is_there, group_id, epoch.get(), random, now)
+        let is_allowed = || may_call && groups.latest(group_id).is_some();
+        self.pushes.arm_if(is_allowed, group_id, epoch.get(), random, now)
     }
 
     /// Whether the group may be removed or converted by records that are written now, as far as its

@@ -144,6 +144,18 @@ impl Operation {
         }
     }
 
+    /// Whether it waits for the plugin to set this epoch of this group.
+    pub(super) fn awaits_set(&self, of: &Arc<str>, set: TopologyEpoch) -> bool {
+        matches!(&self.kind, Kind::Push(Push { group_id, epoch, step: PushStep::Calling })
+            if group_id == of && *epoch == set)
+    }
+
+    /// Whether it waits for the plugin to delete this group, which has this place.
+    pub(super) fn awaits_delete(&self, of: &Arc<str>, index: usize) -> bool {
+        matches!(&self.kind, Kind::Deletion(Deletion { step: DeletionStep::Calling { groups, .. }, .. })
+            if groups.get(index).is_some_and(|it| it.group_id == *of))
+    }
+
     /// The groups that it gave free before it was through with them, each with its place.
     pub(super) fn yielded(&self) -> impl Iterator<Item = (usize, &Arc<str>)> {
         let groups = match &self.kind {
