@@ -157,20 +157,27 @@ impl LogIndex {
         self.end_offset = last_offset.saturating_add(1);
     }
 
+    /// Up to where the log cannot be cut, exclusive: what is known to be committed, or is in a snapshot, which is made of
+    /// committed records alone. After a start the snapshots are all that says so.
+    ///
+    /// `Deviation:` Kafka cuts off what a snapshot has, and then knows neither voters nor `kraft.version` of before.
+    pub fn committed_offset(&self) -> i64 {
+        let latest = self.latest_snapshot().map_or(0, |snapshot| snapshot.offset);
+        if latest <= self.end_offset { self.high_watermark.max(latest) } else { self.high_watermark }
+    }
+
     /// The log was cut and ends at `end_offset`.
     ///
     /// # Errors
     ///
     /// Committed records would be lost; nothing changes.
     pub fn truncate_to(&mut self, end_offset: i64) -> Result<(), BelowHighWatermark> {
-        if end_offset < self.high_watermark {
-            return Err(BelowHighWatermark {
-                offset: end_offset,
-                high_watermark: self.high_watermark,
-            });
+        let committed = self.committed_offset();
+        if end_offset < committed {
+            return Err(BelowHighWatermark { offset: end_offset, high_watermark: committed });
         }
         self.end_offset = self.end_offset.min(end_offset);
-        self.epochs.retain(|(_, start)| *start < end_offset);
+        self.epochs.retain(|(_, start)| *start < self.end_offset);
         Ok(())
     }
 

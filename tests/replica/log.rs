@@ -146,3 +146,15 @@ fn the_latest_snapshot_is_known() {
         (Some(end(6, 1)), &[end(3, 1), end(6, 1)][..])
     );
 }
+
+/// After a start nothing but the snapshots says what is committed.
+#[test]
+fn what_a_snapshot_has_is_not_cut_off() {
+    let mut log = with_snapshot(log(LogIndex::new(), &[(4, 1), (9, 3)]), end(5, 1));
+    assert_eq!((log.high_watermark(), log.committed_offset()), (0, 5));
+    assert!(log.truncate_to(4).is_err());
+    log.truncate_to(5).expect("the snapshot ends there");
+    assert_eq!(log.end(), end(5, 1));
+    // One that is ahead of the log is still to take its place.
+    assert_eq!(with_snapshot(log, end(20, 4)).committed_offset(), 0);
+}

@@ -3,6 +3,7 @@
 use super::{Context, Fatal, LogVoters, Replica};
 use crate::kraft::effect::Effect;
 use crate::kraft::epoch::EpochState;
+use crate::kraft::log_index::BelowHighWatermark;
 use crate::kraft::rpc::{BatchContent, FetchedRecords, LogBatch};
 use crate::random::Random;
 use crate::time::Monotonic;
@@ -95,7 +96,7 @@ impl Replica {
     }
 
     fn truncate(&mut self, end_offset: i64) -> Result<(), Fatal> {
-        let high_watermark = self.log.high_watermark();
+        let high_watermark = self.log.committed_offset();
         if end_offset < high_watermark {
             return Err(Fatal::Diverged { offset: end_offset, high_watermark });
         }
@@ -107,9 +108,9 @@ impl Replica {
     /// The log was cut off and ends at `end_offset`, which is what was asked for, or less.
     pub fn truncated(&mut self, end_offset: i64, random: &mut dyn Random, now: Monotonic) {
         self.run(now, random, |replica, context| {
-            let high_watermark = replica.log.high_watermark();
-            if replica.log.truncate_to(end_offset).is_err() {
-                return Err(Fatal::Diverged { offset: end_offset, high_watermark });
+            if let Err(below) = replica.log.truncate_to(end_offset) {
+                let BelowHighWatermark { offset, high_watermark } = below;
+                return Err(Fatal::Diverged { offset, high_watermark });
             }
             // Voters that stood in what was cut off do not vote any more: the role may have changed.
             replica.control.truncate_to(end_offset);
