@@ -115,7 +115,10 @@ fn a_snapshot_that_is_ahead_of_the_log_takes_its_place() {
     for (snapshot, is_ahead) in [
         (end(10, 3), false),
         (end(7, 3), false),
-        (end(99, 2), false),
+        (end(9, 2), false),
+        // What the log has of epoch 3 was never committed then.
+        (end(10, 2), true),
+        (end(99, 2), true),
         (end(11, 3), true),
         (end(5, 4), true),
         (end(50, 4), true),

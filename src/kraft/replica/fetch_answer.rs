@@ -35,6 +35,10 @@ impl Replica {
             if let Some(high_watermark) = fetched.high_watermark.filter(|offset| *offset >= 0) {
                 self.commit_as_follower(high_watermark)?;
             }
+            // What another server has sent meanwhile may have all that the snapshot has: it takes no log's place any more.
+            if self.download.is_some_and(|download| !self.log.is_behind(download.snapshot)) {
+                self.drop_download();
+            }
         }
         if let Some(follower) = self.follower_mut() {
             follower.fetch_succeeded(context.now);
