@@ -18,6 +18,7 @@ impl Replica {
     ) -> Result<bool, Fatal> {
         let EpochState::Follower(follower) = self.quorum.state() else { return Ok(false) };
         let known = follower.high_watermark();
+        let mut is_of_use = true;
         if let Some(diverging) = fetched.diverging {
             if let Some(high_watermark) = known.filter(|known| diverging.offset < *known) {
                 return Err(Fatal::Diverged { offset: diverging.offset, high_watermark });
@@ -31,7 +32,7 @@ impl Replica {
             }
             self.open_download(snapshot);
         } else {
-            self.append_fetched(fetched.records);
+            is_of_use = self.append_fetched(fetched.records);
             if let Some(high_watermark) = fetched.high_watermark.filter(|offset| *offset >= 0) {
                 self.commit_as_follower(high_watermark)?;
             }
@@ -43,12 +44,14 @@ impl Replica {
         if let Some(follower) = self.follower_mut() {
             follower.fetch_succeeded(context.now);
         }
-        Ok(true)
+        Ok(is_of_use)
     }
 
-    /// Appends whole batches in order, up to one of a later epoch than this one (KAFKA-18723).
-    fn append_fetched(&mut self, batches: Vec<LogBatch>) {
+    /// Appends whole batches in order, up to one of a later epoch than this one (KAFKA-18723). Gives whether there are none
+    /// or some of them were: what cannot be taken is not asked for again at once.
+    fn append_fetched(&mut self, batches: Vec<LogBatch>) -> bool {
         let epoch = self.quorum.epoch();
+        let (is_empty, before) = (batches.is_empty(), self.log.end_offset());
         for batch in batches {
             let end_offset = self.log.end_offset();
             let follows = batch.base_offset == end_offset
@@ -70,6 +73,7 @@ impl Replica {
         if self.flushes_what_it_fetches() {
             self.flush();
         }
+        is_empty || before < self.log.end_offset()
     }
 
     /// Takes a batch that is appended into the books. Gives whether it makes sense.
