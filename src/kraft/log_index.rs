@@ -197,10 +197,12 @@ impl LogIndex {
         }
     }
 
-    /// Whether a snapshot that is not there yet is ahead of the whole log, and has all that is committed: installed, it takes
-    /// the log's place.
+    /// Whether a snapshot that is not there yet is ahead of the whole log and of all snapshots, and has all that is committed:
+    /// installed, it takes the log's place.
     pub fn is_behind(&self, snapshot: OffsetAndEpoch) -> bool {
-        Self::is_ahead(snapshot, self.end()) && self.high_watermark <= snapshot.offset
+        self.latest_snapshot().is_none_or(|latest| latest < snapshot)
+            && self.high_watermark <= snapshot.offset
+            && Self::is_ahead(snapshot, self.end())
     }
 
     /// Whether a snapshot has what a log that ends there has not: it is of a later epoch, or no shorter and another one.

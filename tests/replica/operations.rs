@@ -46,6 +46,10 @@ impl Input<'_> {
         self.byte() > 240
     }
 
+    fn is_odd(&mut self) -> bool {
+        self.byte() > 215
+    }
+
     /// Near `base` in most cases, or any.
     fn near(&mut self, base: i64) -> i64 {
         match self.byte() {
@@ -498,12 +502,14 @@ impl<'a> Host<'a> {
                 Response::Fetch(self.answer(fetched))
             }
             Request::FetchSnapshot(fetch) => {
-                let size = i64::from(self.input.byte() % 8);
+                let bytes = Bytes::from(vec![0; self.input.below(4)]);
+                let rest = i64::from(self.input.byte() % 2) * self.input.near(3);
+                let length = i64::try_from(bytes.len()).expect("few");
                 let body = FetchedSnapshot {
                     snapshot: if self.input.is_rare() { self.log_end() } else { fetch.snapshot },
-                    size: if self.input.is_rare() { self.input.near(0) } else { size },
+                    size: (fetch.position + length).saturating_add(rest),
                     position: if self.input.is_rare() { 7 } else { fetch.position },
-                    bytes: Bytes::from(vec![0; self.input.below(4)]),
+                    bytes,
                 };
                 Response::FetchSnapshot(self.answer(body))
             }
@@ -535,8 +541,8 @@ impl<'a> Host<'a> {
             let base =
                 if self.input.is_rare() { self.input.near(base_offset) } else { base_offset };
             let last_offset = base.saturating_add(count - 1);
-            let is_odd = self.input.is_rare();
-            let last_offset = if is_odd { self.input.near(last_offset) } else { last_offset };
+            let is_wrong = self.input.is_rare();
+            let last_offset = if is_wrong { self.input.near(last_offset) } else { last_offset };
             base_offset = last_offset.saturating_add(1);
             let bytes = Bytes::new();
             let content = BatchContent::Encoded { bytes, control };
@@ -550,8 +556,8 @@ impl<'a> Host<'a> {
                 if self.input.flag() { self.input.near(known) } else { self.input.near(end) }
             }),
             log_start_offset: self.input.near(0),
-            diverging: self.input.is_rare().then(|| self.log_end()),
-            snapshot: self.input.is_rare().then(|| {
+            diverging: self.input.is_odd().then(|| self.log_end()),
+            snapshot: self.input.is_odd().then(|| {
                 let ahead = self.log_end();
                 OffsetAndEpoch::new(ahead.offset.saturating_add(9), ahead.epoch)
             }),
