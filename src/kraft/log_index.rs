@@ -157,20 +157,31 @@ impl LogIndex {
         self.end_offset = last_offset.saturating_add(1);
     }
 
+    /// Up to where the log cannot be cut, exclusive: what is known to be committed, or is in a snapshot, which is made of
+    /// committed records alone. After a start the snapshots are all that says so.
+    ///
+    /// `Deviation:` Kafka cuts off what a snapshot has, and then knows neither voters nor `kraft.version` of before.
+    pub fn committed_offset(&self) -> i64 {
+        let latest = self.latest_snapshot().map_or(0, |snapshot| snapshot.offset);
+        if latest <= self.end_offset {
+            self.high_watermark.max(latest)
+        } else {
+            self.high_watermark
+        }
+    }
+
     /// The log was cut and ends at `end_offset`.
     ///
     /// # Errors
     ///
     /// Committed records would be lost; nothing changes.
     pub fn truncate_to(&mut self, end_offset: i64) -> Result<(), BelowHighWatermark> {
-        if end_offset < self.high_watermark {
-            return Err(BelowHighWatermark {
-                offset: end_offset,
-                high_watermark: self.high_watermark,
-            });
+        let committed = self.committed_offset();
+        if end_offset < committed {
+            return Err(BelowHighWatermark { offset: end_offset, high_watermark: committed });
         }
         self.end_offset = self.end_offset.min(end_offset);
-        self.epochs.retain(|(_, start)| *start < end_offset);
+        self.epochs.retain(|(_, start)| *start < self.end_offset);
         Ok(())
     }
 
@@ -186,10 +197,20 @@ impl LogIndex {
         }
     }
 
-    /// Whether a snapshot that is not there yet is ahead of the whole log, and has all that is committed: installed, it takes
-    /// the log's place.
+    /// Whether a snapshot that is not there yet is ahead of the whole log and of all snapshots, and has all that is committed:
+    /// installed, it takes the log's place.
     pub fn is_behind(&self, snapshot: OffsetAndEpoch) -> bool {
-        self.end() < snapshot && self.high_watermark <= snapshot.offset
+        self.latest_snapshot().is_none_or(|latest| latest < snapshot)
+            && self.high_watermark <= snapshot.offset
+            && Self::is_ahead(snapshot, self.end())
+    }
+
+    /// Whether a snapshot has what a log that ends there has not: it is of a later epoch, or no shorter and another one.
+    ///
+    /// `Deviation:` for Kafka one of an earlier epoch is not, however long. A replica that has led a later epoch, of which
+    /// nothing was committed, then never gets hold of what its leader has in a snapshot alone.
+    fn is_ahead(snapshot: OffsetAndEpoch, end: OffsetAndEpoch) -> bool {
+        snapshot.epoch > end.epoch || snapshot != end && snapshot.offset >= end.offset
     }
 
     /// The latest snapshot, if it is ahead of the whole log, takes its place: the log is empty and starts at its end.
@@ -197,7 +218,8 @@ impl LogIndex {
     pub fn truncate_to_latest_snapshot(&mut self) -> bool {
         let newest = self.epochs.last().map_or(0, |(epoch, _)| *epoch);
         let end = OffsetAndEpoch::new(self.end_offset, newest);
-        let Some(latest) = self.latest_snapshot().filter(|latest| end < *latest) else {
+        let Some(latest) = self.latest_snapshot().filter(|latest| Self::is_ahead(*latest, end))
+        else {
             return false;
         };
         *self = Self::after_snapshot(latest);

@@ -115,7 +115,10 @@ fn a_snapshot_that_is_ahead_of_the_log_takes_its_place() {
     for (snapshot, is_ahead) in [
         (end(10, 3), false),
         (end(7, 3), false),
-        (end(99, 2), false),
+        (end(9, 2), false),
+        // What the log has of epoch 3 was never committed then.
+        (end(10, 2), true),
+        (end(99, 2), true),
         (end(11, 3), true),
         (end(5, 4), true),
         (end(50, 4), true),
@@ -145,4 +148,16 @@ fn the_latest_snapshot_is_known() {
         (log.latest_snapshot(), log.snapshots()),
         (Some(end(6, 1)), &[end(3, 1), end(6, 1)][..])
     );
+}
+
+/// After a start nothing but the snapshots says what is committed.
+#[test]
+fn what_a_snapshot_has_is_not_cut_off() {
+    let mut log = with_snapshot(log(LogIndex::new(), &[(4, 1), (9, 3)]), end(5, 1));
+    assert_eq!((log.high_watermark(), log.committed_offset()), (0, 5));
+    assert!(log.truncate_to(4).is_err());
+    log.truncate_to(5).expect("the snapshot ends there");
+    assert_eq!(log.end(), end(5, 1));
+    // One that is ahead of the log is still to take its place.
+    assert_eq!(with_snapshot(log, end(20, 4)).committed_offset(), 0);
 }

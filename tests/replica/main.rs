@@ -11,12 +11,15 @@
 
 mod appends;
 mod elections;
+mod extremes;
 mod fetches;
 mod host;
+mod invariants;
 mod joining;
 mod late;
 mod log;
 mod messages;
+mod operations;
 mod patience;
 mod peers;
 mod quorum_admin;

@@ -1,12 +1,12 @@
 //! Snapshots that a follower takes, part by part.
 
-use crate::host::{Host, Least, voter};
+use crate::host::{Host, Least, nothing_fetched, voter};
 use crate::peers::{answer, fetched};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    ControlRecord, Correlation, Effect, FetchedRecords, FetchedSnapshot, KRaftVersion,
-    OffsetAndEpoch, Request, Response, VoterSet,
+    BatchContent, ControlRecord, Correlation, Effect, FetchedRecords, FetchedSnapshot,
+    KRaftVersion, LogBatch, LogIndex, OffsetAndEpoch, Request, Response, VoterSet,
 };
 
 const SNAPSHOT: OffsetAndEpoch = OffsetAndEpoch::new(50, 5);
@@ -120,7 +120,7 @@ fn a_snapshot_that_the_leader_has_no_more_is_given_up() {
 #[test]
 fn a_snapshot_that_is_not_ahead_of_the_log_is_not_loaded() {
     for snapshot in
-        [OffsetAndEpoch::new(8, 4), OffsetAndEpoch::new(10, 4), OffsetAndEpoch::new(90, 3)]
+        [OffsetAndEpoch::new(8, 4), OffsetAndEpoch::new(10, 4), OffsetAndEpoch::new(9, 3)]
     {
         let mut host = Host::follower();
         host.effects.clear();
@@ -139,4 +139,47 @@ fn a_snapshot_that_is_not_ahead_of_the_log_is_not_loaded() {
         let (_, _, request) = host.only_sent();
         assert!(matches!(request, Request::Fetch(_)), "{request:?}");
     }
+}
+
+/// The follower has led epoch 4, of which nothing was committed; who led before and leads again has in a snapshot alone
+/// what was. Kafka's process ends on it.
+#[test]
+fn a_longer_snapshot_of_an_earlier_epoch_takes_the_place_of_what_was_never_committed() {
+    let mut host = Host::follower();
+    host.effects.clear();
+    host.tick();
+    let (correlation, ..) = host.only_sent();
+    let snapshot = OffsetAndEpoch::new(90, 3);
+    let body = FetchedRecords { snapshot: Some(snapshot), ..nothing_fetched(Some(95)) };
+    host.respond(correlation, fetched(2, 5, body));
+    host.tick();
+    let (correlation, ..) = host.only_sent();
+    let bytes = Bytes::from_static(b"all");
+    host.respond(
+        correlation,
+        from_leader(FetchedSnapshot { snapshot, size: 3, position: 0, bytes }),
+    );
+    assert!(host.effects.contains(&Effect::InstallSnapshot(snapshot)), "{:?}", host.effects);
+    host.replica.snapshot_installed(snapshot, Vec::new(), &mut Least, host.now);
+    host.carry_out();
+    assert_eq!(host.replica.log(), &LogIndex::after_snapshot(snapshot));
+}
+
+/// While the leader did not answer another server was asked for records: what is acknowledged since then is not thrown away.
+#[test]
+fn a_snapshot_that_the_log_has_overtaken_is_given_up() {
+    let (mut host, correlation) = downloading();
+    host.respond(correlation, Response::Failed(ErrorCode::BrokerNotAvailable));
+    host.tick();
+    let (correlation, to, _) = host.only_sent();
+    assert!(to.id < 0, "{to:?}");
+    let content = BatchContent::Encoded { bytes: Bytes::new(), control: None };
+    let batch = LogBatch { base_offset: 10, last_offset: 50, epoch: 5, content };
+    let body = FetchedRecords { records: vec![batch], ..nothing_fetched(Some(40)) };
+    host.respond(correlation, fetched(2, 5, body));
+    assert!(host.effects.contains(&Effect::DropSnapshot), "{:?}", host.effects);
+    host.effects.clear();
+    host.after(20);
+    let (_, _, request) = host.only_sent();
+    assert!(matches!(request, Request::Fetch(fetch) if fetch.log_end.offset == 51));
 }

@@ -167,6 +167,16 @@ impl Replica {
         self.accumulator.as_mut().ok_or(AppendError::NotLeader { epoch })?.control(records)
     }
 
+    /// Answers who waits for a change of a leader that leaves.
+    pub(super) fn end_changes(&mut self) {
+        if let (Some(mut changes), EpochState::Leader(leader)) =
+            (self.changes.take(), self.quorum.state())
+        {
+            changes.close(leader);
+            self.carry_out_last(changes);
+        }
+    }
+
     /// Carries out what is left of the changes of a leadership that is over: answers.
     pub(super) fn carry_out_last(&mut self, mut changes: VoterChanges) {
         while let Some(effect) = changes.poll_effect() {

@@ -41,7 +41,7 @@ impl Replica {
     }
 
     /// Where the leader is reached, if that is known.
-    fn leader_node(&self) -> Option<Node> {
+    pub(super) fn leader_node(&self) -> Option<Node> {
         let state = self.quorum.state();
         let endpoint = state.leader_endpoints()?.get(&self.config.listener)?;
         Some(Node::at(state.leader_id()?, endpoint))
@@ -122,14 +122,6 @@ impl Replica {
         }
         let request = self.fetch_request();
         self.maybe_send(leader, request, context).wait_ms
-    }
-
-    /// Sends a request to the leader.
-    pub(super) fn send_to_leader(&mut self, request: Request, context: &Context<'_>) -> Sent {
-        match self.leader_node() {
-            Some(leader) => self.maybe_send(leader, request, context),
-            None => Sent { correlation: None, wait_ms: i64::MAX },
-        }
     }
 
     pub(super) fn follower_mut(&mut self) -> Option<&mut crate::kraft::epoch::Follower> {

@@ -3,6 +3,7 @@
 use super::{Context, Fatal, LogVoters, Replica};
 use crate::kraft::effect::Effect;
 use crate::kraft::epoch::EpochState;
+use crate::kraft::log_index::BelowHighWatermark;
 use crate::kraft::rpc::{BatchContent, FetchedRecords, LogBatch};
 use crate::random::Random;
 use crate::time::Monotonic;
@@ -17,6 +18,7 @@ impl Replica {
     ) -> Result<bool, Fatal> {
         let EpochState::Follower(follower) = self.quorum.state() else { return Ok(false) };
         let known = follower.high_watermark();
+        let mut is_of_use = true;
         if let Some(diverging) = fetched.diverging {
             if let Some(high_watermark) = known.filter(|known| diverging.offset < *known) {
                 return Err(Fatal::Diverged { offset: diverging.offset, high_watermark });
@@ -30,20 +32,26 @@ impl Replica {
             }
             self.open_download(snapshot);
         } else {
-            self.append_fetched(fetched.records);
+            is_of_use = self.append_fetched(fetched.records);
             if let Some(high_watermark) = fetched.high_watermark.filter(|offset| *offset >= 0) {
                 self.commit_as_follower(high_watermark)?;
+            }
+            // What another server has sent meanwhile may have all that the snapshot has: it takes no log's place any more.
+            if self.download.is_some_and(|download| !self.log.is_behind(download.snapshot)) {
+                self.drop_download();
             }
         }
         if let Some(follower) = self.follower_mut() {
             follower.fetch_succeeded(context.now);
         }
-        Ok(true)
+        Ok(is_of_use)
     }
 
-    /// Appends whole batches in order, up to one of a later epoch than this one (KAFKA-18723).
-    fn append_fetched(&mut self, batches: Vec<LogBatch>) {
+    /// Appends whole batches in order, up to one of a later epoch than this one (KAFKA-18723). Gives whether there are none
+    /// or some of them were: what cannot be taken is not asked for again at once.
+    fn append_fetched(&mut self, batches: Vec<LogBatch>) -> bool {
         let epoch = self.quorum.epoch();
+        let (is_empty, before) = (batches.is_empty(), self.log.end_offset());
         for batch in batches {
             let end_offset = self.log.end_offset();
             let follows = batch.base_offset == end_offset
@@ -65,6 +73,7 @@ impl Replica {
         if self.flushes_what_it_fetches() {
             self.flush();
         }
+        is_empty || before < self.log.end_offset()
     }
 
     /// Takes a batch that is appended into the books. Gives whether it makes sense.
@@ -95,7 +104,7 @@ impl Replica {
     }
 
     fn truncate(&mut self, end_offset: i64) -> Result<(), Fatal> {
-        let high_watermark = self.log.high_watermark();
+        let high_watermark = self.log.committed_offset();
         if end_offset < high_watermark {
             return Err(Fatal::Diverged { offset: end_offset, high_watermark });
         }
@@ -107,9 +116,9 @@ impl Replica {
     /// The log was cut off and ends at `end_offset`, which is what was asked for, or less.
     pub fn truncated(&mut self, end_offset: i64, random: &mut dyn Random, now: Monotonic) {
         self.run(now, random, |replica, context| {
-            let high_watermark = replica.log.high_watermark();
-            if replica.log.truncate_to(end_offset).is_err() {
-                return Err(Fatal::Diverged { offset: end_offset, high_watermark });
+            if let Err(below) = replica.log.truncate_to(end_offset) {
+                let BelowHighWatermark { offset, high_watermark } = below;
+                return Err(Fatal::Diverged { offset, high_watermark });
             }
             // Voters that stood in what was cut off do not vote any more: the role may have changed.
             replica.control.truncate_to(end_offset);

@@ -200,8 +200,10 @@ impl Replica {
     }
 
     /// Sends a request that changes voters to the leader; the next one is considered a while after it was sent.
-    fn send_change(&mut self, request: Request, context: &Context<'_>) -> i64 {
-        let sent = self.send_to_leader(request, context);
+    fn send_change(&mut self, request: Request, context: &mut Context<'_>) -> i64 {
+        // One that listens somewhere else only is found by asking others.
+        let Some(leader) = self.leader_node() else { return self.fetch_from_bootstrap(context) };
+        let sent = self.maybe_send(leader, request, context);
         if sent.correlation.is_none() {
             return sent.wait_ms;
         }

@@ -140,12 +140,15 @@ impl Replica {
             config.max_batch_bytes,
             config.max_batches,
         );
-        // It cannot fail: the log does not end at the largest offset.
-        let _base_offset = accumulator.control(records);
+        let has_begun = accumulator.control(records).is_ok();
         self.accumulator = Some(accumulator);
         let changes = ChangeConfig::new(config.cluster_id.clone(), config.listener.clone());
         self.changes =
             Some(VoterChanges::new(changes.with_request_timeout_ms(config.request_timeout_ms)));
+        // At the last of all offsets nothing can be written, and nobody can lead.
+        if let Some(leader) = self.leader_mut().filter(|_| !has_begun) {
+            leader.request_resignation();
+        }
         self.connections.reset_all();
         Ok(())
     }

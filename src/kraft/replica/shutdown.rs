@@ -1,6 +1,7 @@
 //! Leaving: a leader hands on first.
 
 use super::{Context, Replica};
+use crate::error_code::ErrorCode;
 use crate::kraft::effect::Effect;
 use crate::kraft::epoch::EpochState;
 use crate::time::Monotonic;
@@ -83,6 +84,9 @@ impl Replica {
         let is_over = is_completed || !has_time || is_free;
         if is_over && !is_completed {
             self.shutdown = Some(Shutdown { deadline, is_completed: true });
+            // The only voter does not resign first.
+            self.fail_parked(ErrorCode::BrokerNotAvailable);
+            self.end_changes();
             self.effect(Effect::ShutdownCompleted { is_graceful: has_time });
         }
         is_over
