@@ -1,0 +1,85 @@
+"""Brings Apache Kafka, takes controllers through the scenarios, and says what held."""
+
+import argparse
+import os
+import shutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import java
+from admin import Refused
+from cluster import Cluster
+from kafka import KafkaController
+from membership import membership
+from mixed import mixed
+from process import Died, kill_all
+from programs import Missing, limit
+from report import Report
+from seat import new_uuid, seats
+
+# The whole run, installation included, is over by then.
+RUN_SECONDS = 900
+
+# Kafka's controllers take a snapshot every few seconds, and delete what snapshots cover when they next look (each 60 s).
+SNAPSHOTS = {"metadata_log_max_snapshot_interval_ms": 4000, "metadata_max_retention_ms": 1}
+
+
+def main():
+    options = arguments()
+    limit(RUN_SECONDS)
+    report = Report()
+    java.WORK.mkdir(parents=True, exist_ok=True)
+    try:
+        java.install()
+    except Missing as error:
+        (report.fail if os.environ.get("CI") == "true" else report.skip)("everything", error)
+        report.close()
+        return 1 if report.failed else 0
+
+    @contextmanager
+    def scenario(name):
+        """A directory for the scenario; what breaks off the scenario is one failure of it."""
+        print(f"\n== {name}", flush=True)
+        directory = java.WORK / name
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        failed = report.failed
+        try:
+            yield directory
+        except (Died, java.ToolFailed, Refused) as error:
+            report.fail(name, error)
+        finally:
+            kill_all()
+        if report.failed > failed:
+            print(f"     what the nodes wrote is in {directory}", flush=True)
+        else:
+            shutil.rmtree(directory)
+
+    guest_kind = KafkaController
+    for name, first, guest, take in (
+        ("membership", guest_kind, guest_kind, membership),
+        ("mixed", KafkaController, guest_kind, mixed),
+    ):
+        if name.startswith(options.only):
+            with scenario(name) as directory:
+                *voters, newcomer = seats([1, 2, 3, 4])
+                cluster, bootstrap = new_uuid(), [seat.address for seat in voters]
+
+                def node(kind, seat):
+                    return kind(cluster, seat, directory / f"node-{seat.id}", bootstrap, **SNAPSHOTS)
+
+                take(report, Cluster(directory, [node(first, seat) for seat in voters]), node(guest, newcomer))
+    report.close()
+    return 1 if report.failed else 0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="tests/controllers/run", description=__doc__)
+    parser.add_argument("--only", default="", metavar="SCENARIO", help="scenarios whose names start so (all)")
+    parser.add_argument("--program", type=Path, metavar="PATH", help="an example controller that is built already")
+    parser.add_argument("--kafka", action="store_true", help="Kafka's own controllers in the place of the example's")
+    return parser.parse_args()
+
+
+sys.exit(main())

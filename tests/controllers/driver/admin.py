@@ -1,0 +1,85 @@
+"""Kafka's Admin client, which asks often and is told what went wrong by the class of an exception."""
+
+import time
+from dataclasses import dataclass
+
+import java
+from process import Process, Silent
+
+COMMAND_SECONDS = 40
+
+
+class Refused(Exception):
+    """What the client's call ended with: the name of its exception, and the rest."""
+
+    def __init__(self, command, error, message):
+        super().__init__(f"{command}: {error} {message}")
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Quorum:
+    leader: int
+    epoch: int
+    high_watermark: int
+    # The directory of each, and the end of its log, by id.
+    voters: dict
+    observers: dict
+    ends: dict
+
+
+class Admin:
+    def __init__(self, addresses, log):
+        self._process = Process("the Admin client", java.command("Quorum", ",".join(addresses), level="warn"), log)
+        self._early = []
+
+    def quorum(self):
+        """What the leader says of the quorum."""
+        words = [line.split(" ") for line in self._do("describe")]
+        leader, epoch, high_watermark = map(int, words[0][1:])
+        of = {kind: {int(w[1]): w[2] for w in words if w[0] == kind} for kind in ("voter", "observer")}
+        ends = {int(w[1]): int(w[3]) for w in words[1:]}
+        return Quorum(leader, epoch, high_watermark, of["voter"], of["observer"], ends)
+
+    def add(self, seat, endpoint=None, cluster=None):
+        self._do("add", seat.id, seat.directory, endpoint or seat.endpoint, *([cluster] if cluster else []))
+
+    def remove(self, seat, cluster=None):
+        self._do("remove", seat.id, seat.directory, *([cluster] if cluster else []))
+
+    def write(self, name, value):
+        """Sets a configuration of all brokers, a record of the metadata log."""
+        self._do("write", name, value)
+
+    def begin_write(self, name, value):
+        self._process.say(f"write {name} {value}")
+
+    def finish(self, command="write"):
+        lines = []
+        deadline = time.monotonic() + COMMAND_SECONDS
+        while True:
+            line = self._early.pop() if self._early else self._process.until(deadline)
+            word, _, rest = line.partition(" ")
+            if word == "done":
+                return lines
+            if word == "failed":
+                error, _, message = rest.partition(" ")
+                raise Refused(command, error, message)
+            lines.append(line)
+
+    def answered(self, seconds):
+        """Whether the command that was begun ends, one way or the other, within the time."""
+        try:
+            self._early.append(self._process.until(time.monotonic() + seconds))
+        except Silent:
+            return False
+        return True
+
+    def _do(self, *words):
+        command = " ".join(map(str, words))
+        self._process.say(command)
+        return self.finish(command)
+
+    def quit(self):
+        self._process.say("quit")
+        self._process.ended(20)

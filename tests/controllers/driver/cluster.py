@@ -1,0 +1,81 @@
+"""The nodes of one quorum, and what Kafka's tool and Admin client say of it."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from admin import Admin, Refused
+from process import Died
+from tool import QuorumTool
+
+WAIT_SECONDS = 40
+
+
+def wait(what, condition, seconds=WAIT_SECONDS):
+    """What the condition returns once that is something, asked again and again."""
+    deadline = time.monotonic() + seconds
+    while not (met := condition()):
+        if time.monotonic() > deadline:
+            raise Died(f"in {seconds} s it did not come to this: {what}")
+        time.sleep(0.1)
+    return met
+
+
+class Cluster:
+    def __init__(self, directory, nodes):
+        """The nodes are the first voters."""
+        self.directory = directory
+        self.nodes = {node.id: node for node in nodes}
+        self.id = nodes[0].cluster
+        addresses = [node.seat.address for node in nodes]
+        self.tool = QuorumTool(addresses)
+        self.admin = Admin(addresses, directory / "admin.log")
+
+    def start(self):
+        """Formats and starts the first voters, two at a time where that is work."""
+        seats = [node.seat for node in self.nodes.values()]
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda node: node.format(seats), self.nodes.values()))
+        for node in self.nodes.values():
+            node.start()
+        for node in self.nodes.values():
+            node.started()
+        return wait("a leader is elected", self.quorum)
+
+    def join(self, node):
+        """Starts one more node, which is no voter."""
+        node.format()
+        node.start()
+        node.started()
+        self.nodes[node.id] = node
+
+    def quorum(self):
+        """What the leader says, if there is one that can be asked."""
+        try:
+            return self.admin.quorum()
+        except Refused:
+            return None
+
+    def once(self, what, condition, seconds=WAIT_SECONDS):
+        """What the leader says of the quorum once that meets the condition."""
+
+        def asked():
+            quorum = self.quorum()
+            return quorum if quorum and condition(quorum) else None
+
+        return wait(what, asked, seconds)
+
+    def caught_up(self, id):
+        """Waits until a replica has what was committed when this was called."""
+        target = wait("the leader answers", self.quorum).high_watermark
+        return self.once(f"node {id} has the log up to {target}", lambda quorum: quorum.ends.get(id, -1) >= target)
+
+    def other(self, *ids):
+        """A voter that is none of these."""
+        return next(node for id, node in sorted(self.nodes.items()) if id not in ids)
+
+    def stop(self):
+        """Ends what still runs, in a clean way."""
+        self.admin.quit()
+        running = [node for node in self.nodes.values() if node.running()]
+        with ThreadPoolExecutor(len(running)) as pool:
+            list(pool.map(lambda node: node.stop(), running))

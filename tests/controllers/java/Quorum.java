@@ -1,0 +1,96 @@
+// Obeys the driver's commands with Apache Kafka's Admin client. The commands are described in ../README.md.
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.AddRaftVoterOptions;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.QuorumInfo;
+import org.apache.kafka.clients.admin.RaftVoterEndpoint;
+import org.apache.kafka.clients.admin.RemoveRaftVoterOptions;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
+
+public final class Quorum {
+    private static final ConfigResource EVERY_BROKER = new ConfigResource(ConfigResource.Type.BROKER, "");
+
+    private final Admin admin;
+
+    private Quorum(String controllers) {
+        this.admin = Admin.create(Map.of(
+            "bootstrap.controllers", controllers,
+            "reconnect.backoff.max.ms", 200,
+            "metadata.max.age.ms", 1000,
+            "request.timeout.ms", 5000,
+            "default.api.timeout.ms", 15000));
+    }
+
+    private void obey(String[] words) throws Exception {
+        switch (words[0]) {
+            case "describe" -> describe();
+            case "add" -> admin.addRaftVoter(Integer.parseInt(words[1]), Uuid.fromString(words[2]), endpoints(words[3]),
+                new AddRaftVoterOptions().setClusterId(cluster(words, 4))).all().get();
+            case "remove" -> admin.removeRaftVoter(Integer.parseInt(words[1]), Uuid.fromString(words[2]),
+                new RemoveRaftVoterOptions().setClusterId(cluster(words, 3))).all().get();
+            case "write" -> admin.incrementalAlterConfigs(Map.of(EVERY_BROKER, List.of(
+                new AlterConfigOp(new ConfigEntry(words[1], words[2]), AlterConfigOp.OpType.SET)))).all().get();
+            default -> throw new IllegalArgumentException("unknown command " + words[0]);
+        }
+    }
+
+    private void describe() throws Exception {
+        QuorumInfo quorum = admin.describeMetadataQuorum().quorumInfo().get();
+        System.out.printf("quorum %d %d %d%n", quorum.leaderId(), quorum.leaderEpoch(), quorum.highWatermark());
+        print("voter", quorum.voters());
+        print("observer", quorum.observers());
+    }
+
+    private static void print(String kind, Collection<QuorumInfo.ReplicaState> replicas) {
+        for (QuorumInfo.ReplicaState replica : replicas) {
+            System.out.printf("%s %d %s %d%n", kind, replica.replicaId(), replica.replicaDirectoryId(),
+                replica.logEndOffset());
+        }
+    }
+
+    /** LISTENER://HOST:PORT, or - for none. */
+    private static Set<RaftVoterEndpoint> endpoints(String word) {
+        if (word.equals("-")) {
+            return Set.of();
+        }
+        String[] parts = word.split("://|:");
+        return Set.of(new RaftVoterEndpoint(parts[0], parts[1], Integer.parseInt(parts[2])));
+    }
+
+    private static Optional<String> cluster(String[] words, int position) {
+        return words.length > position ? Optional.of(words[position]) : Optional.empty();
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        Quorum quorum = new Quorum(arguments[0]);
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
+        String line;
+        while ((line = commands.readLine()) != null && !line.equals("quit")) {
+            try {
+                quorum.obey(line.split(" "));
+                System.out.println("done");
+            } catch (ExecutionException error) {
+                System.out.println(failed(error.getCause()));
+            } catch (Exception error) {
+                System.out.println(failed(error));
+            }
+        }
+        quorum.admin.close();
+    }
+
+    private static String failed(Throwable error) {
+        return "failed " + error.getClass().getSimpleName() + " " + String.valueOf(error.getMessage()).replace('\n', ' ');
+    }
+}
