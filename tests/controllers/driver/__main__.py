@@ -5,25 +5,23 @@ import os
 import shutil
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import java
 from admin import Refused
 from cluster import Cluster
+from example import ExampleController
 from kafka import KafkaController
 from membership import membership
 from mixed import mixed
 from process import Died, kill_all
-from programs import Missing, limit
+from programs import Missing, build, limit
 from report import Report
 from seat import new_uuid, seats
 
 # The whole run, installation included, is over by then.
 RUN_SECONDS = 900
-
-# Kafka's controllers take a snapshot every few seconds, and delete what snapshots cover when they next look (each 60 s).
-SNAPSHOTS = {"metadata_log_max_snapshot_interval_ms": 4000, "metadata_max_retention_ms": 1}
-
 
 def main():
     options = arguments()
@@ -56,20 +54,17 @@ def main():
         else:
             shutil.rmtree(directory)
 
-    guest_kind = KafkaController
-    for name, first, guest, take in (
-        ("membership", guest_kind, guest_kind, membership),
-        ("mixed", KafkaController, guest_kind, mixed),
-    ):
+    kind = KafkaController if options.kafka else partial(ExampleController, options.program or build("controller"))
+    for name, first, take in (("membership", kind, membership), ("mixed", KafkaController, mixed)):
         if name.startswith(options.only):
             with scenario(name) as directory:
-                *voters, newcomer = seats([1, 2, 3, 4])
+                *voters, last = seats([1, 2, 3, 4])
                 cluster, bootstrap = new_uuid(), [seat.address for seat in voters]
 
                 def node(kind, seat):
-                    return kind(cluster, seat, directory / f"node-{seat.id}", bootstrap, **SNAPSHOTS)
+                    return kind(cluster, seat, directory / f"node-{seat.id}", bootstrap)
 
-                take(report, Cluster(directory, [node(first, seat) for seat in voters]), node(guest, newcomer))
+                take(report, Cluster(directory, [node(first, seat) for seat in voters]), node(kind, last))
     report.close()
     return 1 if report.failed else 0
 

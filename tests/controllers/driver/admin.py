@@ -22,10 +22,11 @@ class Quorum:
     leader: int
     epoch: int
     high_watermark: int
-    # The directory of each, and the end of its log, by id.
+    # By id: the directory of each, the end of its log, and when it last fetched.
     voters: dict
     observers: dict
     ends: dict
+    fetched: dict
 
 
 class Admin:
@@ -39,7 +40,8 @@ class Admin:
         leader, epoch, high_watermark = map(int, words[0][1:])
         of = {kind: {int(w[1]): w[2] for w in words if w[0] == kind} for kind in ("voter", "observer")}
         ends = {int(w[1]): int(w[3]) for w in words[1:]}
-        return Quorum(leader, epoch, high_watermark, of["voter"], of["observer"], ends)
+        fetched = {int(w[1]): int(w[4]) for w in words[1:]}
+        return Quorum(leader, epoch, high_watermark, of["voter"], of["observer"], ends, fetched)
 
     def add(self, seat, endpoint=None, cluster=None):
         self._do("add", seat.id, seat.directory, endpoint or seat.endpoint, *([cluster] if cluster else []))

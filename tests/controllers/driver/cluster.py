@@ -65,9 +65,14 @@ class Cluster:
         return wait(what, asked, seconds)
 
     def caught_up(self, id):
-        """Waits until a replica has what was committed when this was called."""
+        """Waits until a replica has fetched since this was called and has what was committed by then."""
+        now = time.time() * 1000
         target = wait("the leader answers", self.quorum).high_watermark
-        return self.once(f"node {id} has the log up to {target}", lambda quorum: quorum.ends.get(id, -1) >= target)
+
+        def has(quorum):
+            return quorum.ends.get(id, -1) >= target and quorum.fetched[id] >= now
+
+        return self.once(f"node {id} has the log up to {target}", has)
 
     def other(self, *ids):
         """A voter that is none of these."""

@@ -3,22 +3,27 @@
 import time
 from dataclasses import replace
 
+import metadata
 from admin import Refused
 from cluster import wait
-from seat import LISTENER, free_ports, new_uuid
+from dump import dump
+from seat import free_ports, new_uuid
 
 
 def membership(report, cluster, newcomer):
-    cluster.start()
+    first = cluster.start()
     described(report, cluster)
     cluster.join(newcomer)
     observed(report, cluster, newcomer)
     refused(report, cluster, newcomer)
     added(report, cluster, newcomer)
     removed(report, cluster, newcomer)
-    leader_dies(report, cluster)
-    leader_removed(report, cluster)
+    second = leader_dies(report, cluster)
+    last = leader_removed(report, cluster)
+    for id in last.voters:
+        cluster.caught_up(id)
     cluster.stop()
+    written(report, cluster, [first.leader, second.leader, last.leader], last)
 
 
 def described(report, cluster):
@@ -61,6 +66,7 @@ def refused(report, cluster, newcomer):
         ("adding without an endpoint", "InvalidRequestException", lambda: admin.add(newcomer.seat, endpoint="-")),
         ("adding at another listener", "InvalidRequestException", lambda: admin.add(newcomer.seat, endpoint=f"OTHER://{newcomer.seat.address}")),
         ("adding who cannot be reached", "TimeoutException", lambda: admin.add(nobody)),
+        ("adding a directory that fetches nothing", "TimeoutException", lambda: admin.add(replace(newcomer.seat, directory=new_uuid()))),
         ("removing who is no voter", "VoterNotFoundException", lambda: admin.remove(newcomer.seat)),
         ("removing a voter's id with another directory", "VoterNotFoundException", lambda: admin.remove(moved)),
         ("removing under another cluster's id", "InconsistentClusterIdException", lambda: admin.remove(voter, cluster=elsewhere)),
@@ -107,6 +113,7 @@ def leader_dies(report, cluster):
     after = cluster.quorum()
     report.check("the dead one comes back as a voter", after.voters == before.voters, after)
     agree(report, cluster, after.leader, after.epoch, after.voters)
+    return after
 
 
 def leader_removed(report, cluster):
@@ -116,6 +123,21 @@ def leader_removed(report, cluster):
     left = {id: directory for id, directory in before.voters.items() if id != before.leader}
     report.check("a leader that is removed leaves to the others", after.voters == left and after.leader in left, after)
     agree(report, cluster, after.leader, after.epoch, after.voters)
+    return after
+
+
+def written(report, cluster, leaders, last):
+    """What Kafka's tool reads in the log that the nodes have left, and that they have all left the same."""
+    logs = {id: node.metadata for id, node in cluster.nodes.items()}
+    dumped = dump(*sorted(logs[last.leader].glob("*.log")))
+    report.check("Kafka's tool reads the log", dumped.batches and not dumped.invalid, dumped)
+    ids = set(last.voters)
+    steps = [[1, 2, 3], [1, 2, 3, 4], [1, 2, 3], sorted(ids)]
+    report.check("it finds each set of voters", dumped.voter_sets == steps, dumped)
+    elected = iter(dumped.leaders)
+    report.check("and each leader", all(leader in elected for leader in leaders), f"{dumped}, not {leaders}")
+    differences = [metadata.difference(logs[id], logs[last.leader], last.high_watermark) for id in ids]
+    report.check("the voters' logs are equal", not any(differences), differences)
 
 
 def agree(report, cluster, leader, epoch, voters):

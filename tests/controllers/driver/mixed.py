@@ -2,6 +2,7 @@
 
 import metadata
 from cluster import wait
+from kafka import KafkaController
 
 # What is written to the metadata log; each value once.
 SETTING = "log.cleaner.threads"
@@ -16,6 +17,7 @@ def mixed(report, cluster, guest):
     is_needed(report, cluster, guest)
     votes(report, cluster, guest)
     crashes(report, cluster, guest)
+    changes_hands(report, cluster, guest)
     leaves(report, cluster, guest)
     loses_its_place(report, cluster, guest)
     cluster.stop()
@@ -87,13 +89,27 @@ def crashes(report, cluster, guest):
     same_log(report, cluster, guest, "a voter that crashed")
 
 
+def changes_hands(report, cluster, guest):
+    """A controller of Kafka goes on in the guest's place, on its files, and the guest again on what that has left."""
+    guest.stop()
+    kafka = KafkaController(*guest.place)
+    cluster.nodes[guest.id] = kafka
+    restart(cluster, guest.id)
+    cluster.admin.write(SETTING, 7)
+    same_log(report, cluster, kafka, "a controller of Kafka's on the guest's files")
+    kafka.stop()
+    cluster.nodes[guest.id] = guest
+    restart(cluster, guest.id)
+    same_log(report, cluster, guest, "the guest on a Kafka controller's files")
+
+
 def leaves(report, cluster, guest):
     said = cluster.tool.remove(guest.seat)
     report.check("the tool removes the guest", said.startswith("Removed ") and said.endswith(guest.seat.directory), said)
     quorum = cluster.once("the guest is an observer again", lambda quorum: guest.id in quorum.observers)
     report.check("and three voters are left", len(quorum.voters) == 3 and guest.id not in quorum.voters, quorum)
     knows(report, guest, "it is a voter no more", lambda own: guest.id not in own.voters)
-    cluster.admin.write(SETTING, 7)
+    cluster.admin.write(SETTING, 8)
     cluster.caught_up(guest.id)
     same_log(report, cluster, guest, "a voter that was removed")
 

@@ -55,8 +55,8 @@ public final class Quorum {
 
     private static void print(String kind, Collection<QuorumInfo.ReplicaState> replicas) {
         for (QuorumInfo.ReplicaState replica : replicas) {
-            System.out.printf("%s %d %s %d%n", kind, replica.replicaId(), replica.replicaDirectoryId(),
-                replica.logEndOffset());
+            System.out.printf("%s %d %s %d %d%n", kind, replica.replicaId(), replica.replicaDirectoryId(),
+                replica.logEndOffset(), replica.lastFetchTimestamp().orElse(-1));
         }
     }
 

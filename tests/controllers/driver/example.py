@@ -1,0 +1,54 @@
+"""The example controller."""
+
+import json
+import re
+import signal
+import time
+
+from node import Node, Own
+from process import Process
+from seat import LISTENER
+
+ANSWER_SECONDS = 20
+
+
+class ExampleController(Node):
+    ends_with = 0
+
+    # Sooner than Kafka's followers it looks for another leader, and is refused; so it is ready to vote when they do.
+    switches = ["--fetch-timeout", "1500"]
+
+    def __init__(self, program, *place):
+        super().__init__(*place)
+        bootstrap = place[-1]
+        self._command = [program, "--id", self.id, "--data-dir", self.data, "--listen", self.seat.address]
+        self._command += ["--listener", LISTENER, "--bootstrap-servers", ",".join(bootstrap), *self.switches]
+        self._first = []
+
+    def format(self, initial=()):
+        """The node does so itself when it first starts."""
+        self._first = ["--cluster-id", self.cluster]
+        if initial:
+            self._first += ["--initial-controllers", ",".join(seat.initial for seat in initial)]
+
+    def start(self):
+        command = [str(word) for word in [*self._command, *self._first]]
+        self._process = Process(f"node {self.id}", command, self.log)
+        self._first = []
+
+    def started(self):
+        self._await(r"^listening on ")
+        self._read_directory_id()
+
+    def status(self):
+        if not self.running():
+            return None
+        self._process.signal(signal.SIGUSR1)
+        state = json.loads(self._await(r"^state (\{.*\})$")[1])
+        return Own(state["leader"], state["epoch"], {voter["id"]: voter["directory"] for voter in state["voters"]})
+
+    def _await(self, pattern):
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while True:
+            if found := re.search(pattern, self._process.until(deadline)):
+                return found
