@@ -18,7 +18,8 @@ from mixed import mixed
 from process import Died, kill_all
 from programs import Missing, build, limit
 from report import Report
-from seat import new_uuid, seats
+from seat import bootstrap, new_uuid, seats, static
+from upgraded import upgraded
 
 # The whole run, installation included, is over by then.
 RUN_SECONDS = 900
@@ -55,16 +56,23 @@ def main():
             shutil.rmtree(directory)
 
     kind = KafkaController if options.kafka else partial(ExampleController, options.program or build("controller"))
+
+    def place(directory, cluster, seat, contact):
+        return cluster, seat, directory / f"node-{seat.id}", contact
+
     for name, first, take in (("membership", kind, membership), ("mixed", KafkaController, mixed)):
         if name.startswith(options.only):
             with scenario(name) as directory:
                 *voters, last = seats([1, 2, 3, 4])
-                cluster, bootstrap = new_uuid(), [seat.address for seat in voters]
-
-                def node(kind, seat):
-                    return kind(cluster, seat, directory / f"node-{seat.id}", bootstrap)
-
-                take(report, Cluster(directory, [node(first, seat) for seat in voters]), node(kind, last))
+                node = partial(place, directory, new_uuid(), contact=bootstrap(voters))
+                cluster = Cluster(directory, [first(*node(seat)) for seat in voters])
+                take(report, cluster, kind(*node(last)))
+    if "upgraded".startswith(options.only):
+        with scenario("upgraded") as directory:
+            *others, last = voters = seats([1, 2, 3])
+            node = partial(place, directory, new_uuid(), contact=static(voters))
+            cluster = Cluster(directory, [KafkaController(*node(seat)) for seat in others])
+            upgraded(report, cluster, kind(*node(last)))
     report.close()
     return 1 if report.failed else 0
 

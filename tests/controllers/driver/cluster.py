@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import java
 from admin import Admin, Refused
 from process import Died
 from tool import QuorumTool
@@ -20,6 +21,9 @@ def wait(what, condition, seconds=WAIT_SECONDS):
     return met
 
 
+FEATURES = "org.apache.kafka.tools.FeatureCommand"
+
+
 class Cluster:
     def __init__(self, directory, nodes):
         """The nodes are the first voters."""
@@ -27,12 +31,13 @@ class Cluster:
         self.nodes = {node.id: node for node in nodes}
         self.id = nodes[0].cluster
         addresses = [node.seat.address for node in nodes]
+        self._addresses = addresses
         self.tool = QuorumTool(addresses)
         self.admin = Admin(addresses, directory / "admin.log")
 
     def start(self):
         """Formats and starts the first voters, two at a time where that is work."""
-        seats = [node.seat for node in self.nodes.values()]
+        seats = [node.seat for node in self.nodes.values() if not node.contact.static]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda node: node.format(seats), self.nodes.values()))
         for node in self.nodes.values():
@@ -77,6 +82,11 @@ class Cluster:
     def other(self, *ids):
         """A voter that is none of these."""
         return next(node for id, node in sorted(self.nodes.items()) if id not in ids)
+
+    def upgrade(self, feature, level):
+        """Sets the level of a feature with Kafka's tool."""
+        bootstrap = ["--bootstrap-controller", ",".join(self._addresses)]
+        java.tool(FEATURES, *bootstrap, "upgrade", "--feature", f"{feature}={level}")
 
     def stop(self):
         """Ends what still runs, in a clean way."""

@@ -20,9 +20,9 @@ class ExampleController(Node):
 
     def __init__(self, program, *place):
         super().__init__(*place)
-        bootstrap = place[-1]
+        contact = place[-1]
         self._command = [program, "--id", self.id, "--data-dir", self.data, "--listen", self.seat.address]
-        self._command += ["--listener", LISTENER, "--bootstrap-servers", ",".join(bootstrap), *self.switches]
+        self._command += ["--listener", LISTENER, contact.switch, contact.value, *self.switches]
         self._first = []
 
     def format(self, initial=()):

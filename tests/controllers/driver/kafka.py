@@ -28,9 +28,12 @@ class KafkaController(Node):
         self._write_properties(self.settings)
 
     def format(self, initial=()):
-        """Prepares the data; without initial voters as one that joins later."""
-        voters = ",".join(seat.initial for seat in initial)
-        how = ["--initial-controllers", voters] if voters else ["--no-initial-controllers"]
+        """Prepares the data; unless the voters are static, without initial ones as a node that joins later."""
+        how = []
+        if initial:
+            how = ["--initial-controllers", ",".join(seat.initial for seat in initial)]
+        elif not self.contact.static:
+            how = ["--no-initial-controllers"]
         java.tool("kafka.tools.StorageTool", "format", "-t", self.cluster, "-c", self.properties, *how)
         self._read_directory_id()
 

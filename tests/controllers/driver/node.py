@@ -21,11 +21,12 @@ class Own:
 
 
 class Node:
-    def __init__(self, cluster, seat, directory, bootstrap):
-        """`directory` is not there yet; `bootstrap` are the addresses of the quorum's first voters."""
+    def __init__(self, cluster, seat, directory, contact):
+        """The directory is not there yet."""
         # What another node takes that is to go on here.
-        self.place = cluster, seat, directory, bootstrap
+        self.place = cluster, seat, directory, contact
         self.cluster = cluster
+        self.contact = contact
         self.seat = seat
         self.id = seat.id
         self.data = directory
@@ -41,7 +42,7 @@ class Node:
                 "controller.listener.names": LISTENER,
                 "listeners": seat.endpoint,
                 "advertised.listeners": seat.endpoint,
-                "controller.quorum.bootstrap.servers": ",".join(bootstrap),
+                contact.setting: contact.value,
                 "log.dirs": directory,
             }
         )

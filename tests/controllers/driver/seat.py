@@ -24,9 +24,38 @@ class Seat:
         return f"{LISTENER}://{self.address}"
 
     @property
+    def static(self):
+        """As a voter of controller.quorum.voters."""
+        return f"{self.id}@{self.address}"
+
+    @property
     def initial(self):
         """As a voter that the quorum begins with."""
         return f"{self.id}@{self.address}:{self.directory}"
+
+
+@dataclass(frozen=True)
+class Contact:
+    """How a node finds the others: as a setting of Kafka's, and as a switch of the example."""
+
+    setting: str
+    switch: str
+    value: str
+
+    @property
+    def static(self):
+        return self.switch == "--voters"
+
+
+def bootstrap(seats):
+    """It asks these for the leader; who the voters are is in the log."""
+    servers = ",".join(seat.address for seat in seats)
+    return Contact("controller.quorum.bootstrap.servers", "--bootstrap-servers", servers)
+
+
+def static(seats):
+    """These are the voters, until the log says otherwise."""
+    return Contact("controller.quorum.voters", "--voters", ",".join(seat.static for seat in seats))
 
 
 def seats(ids):

@@ -45,9 +45,9 @@ class QuorumTool:
             int(lines["LeaderId"]),
             int(lines["LeaderEpoch"]),
             int(lines["HighWatermark"]),
-            {voter["id"]: voter["directoryId"] for voter in voters},
+            {voter["id"]: voter.get("directoryId") for voter in voters},
             {voter["id"]: voter.get("endpoints") for voter in voters},
-            {observer["id"]: observer["directoryId"] for observer in observers},
+            {observer["id"]: observer.get("directoryId") for observer in observers},
         )
 
     def replication(self):
