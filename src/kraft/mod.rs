@@ -131,7 +131,7 @@ pub(crate) use records::Reader;
 #[cfg(feature = "std")]
 pub use records::{
     Batch, BatchError, Batches, ControlBatch, SnapshotError, SnapshotReader, encode_control_batch,
-    encode_snapshot_footer, encode_snapshot_header,
+    encode_data_batch, encode_log_batch, encode_snapshot_footer, encode_snapshot_header,
 };
 pub use records::{
     ControlMessage, ControlRecord, ControlRecordType, EncodeError, InvalidControlRecord,

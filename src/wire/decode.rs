@@ -1,10 +1,12 @@
-//! Decoding of requests and fetch responses that nobody vouches for.
+//! Decoding of requests and responses that nobody vouches for.
 
 use super::{WireError, guard};
 use alloc::format;
 use alloc::string::String;
 use bytes::Bytes;
-use kafka_protocol::messages::{ApiKey, FetchResponse, RequestHeader, RequestKind, ResponseHeader};
+use kafka_protocol::messages::{
+    ApiKey, FetchResponse, RequestHeader, RequestKind, ResponseHeader, ResponseKind,
+};
 use kafka_protocol::protocol::Decodable;
 
 /// The most bytes that decoding allocates for a byte of the message, beside 16 KiB for a message.
@@ -102,17 +104,48 @@ pub fn decode_request(mut request: Bytes) -> Result<(RequestHeader, RequestKind)
 ///
 /// Those of [`decode_request`], except [`WireError::UnsupportedApi`].
 pub fn decode_fetch_response(
-    mut response: Bytes,
+    response: Bytes,
     version: i16,
 ) -> Result<(ResponseHeader, FetchResponse), WireError> {
-    guard::check_fetch_response(&response, version)?;
-    let malformed =
-        |reason| WireError::Malformed { api_key: ApiKey::Fetch as i16, version, reason };
-    let header_version = ApiKey::Fetch.response_header_version(version);
-    let header = ResponseHeader::decode(&mut response, header_version)
+    decode_response_as(response, ApiKey::Fetch, version)
+}
+
+/// Decodes a response of an API that replicas of the metadata quorum use among each other, to a request of this version,
+/// header and body, under the same checks as [`decode_request`].
+///
+/// # Errors
+///
+/// Those of [`decode_request`].
+pub fn decode_response(
+    response: Bytes,
+    api_key: i16,
+    version: i16,
+) -> Result<(ResponseHeader, ResponseKind), WireError> {
+    let key = ApiKey::try_from(api_key).map_err(|()| WireError::UnsupportedApi { api_key })?;
+    decode_checked(response, key, version, |body| ResponseKind::decode(key, body, version))
+}
+
+/// As [`decode_response`], where the type of the response is known.
+pub(super) fn decode_response_as<R: Decodable>(
+    response: Bytes,
+    key: ApiKey,
+    version: i16,
+) -> Result<(ResponseHeader, R), WireError> {
+    decode_checked(response, key, version, |body| R::decode(body, version))
+}
+
+fn decode_checked<T, E: core::fmt::Display>(
+    mut response: Bytes,
+    key: ApiKey,
+    version: i16,
+    decode: impl FnOnce(&mut Bytes) -> Result<T, E>,
+) -> Result<(ResponseHeader, T), WireError> {
+    let api_key = key as i16;
+    guard::check_response(&response, api_key, version)?;
+    let malformed = |reason| WireError::Malformed { api_key, version, reason };
+    let header = ResponseHeader::decode(&mut response, key.response_header_version(version))
         .map_err(|error| malformed(reason(&error)))?;
-    let body =
-        FetchResponse::decode(&mut response, version).map_err(|error| malformed(reason(&error)))?;
+    let body = decode(&mut response).map_err(|error| malformed(reason(&error)))?;
     debug_assert!(response.is_empty(), "guard and decoder disagree");
     Ok((header, body))
 }

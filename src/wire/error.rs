@@ -1,6 +1,7 @@
 //! Why bytes were refused.
 
 use crate::error_code::ErrorCode;
+use crate::kraft::{BatchError, InvalidControlRecord};
 use alloc::string::String;
 
 /// Why a message was refused before, or while, it was decoded.
@@ -115,6 +116,20 @@ pub enum WireError {
         /// How many bytes follow.
         count: usize,
     },
+    /// The answer is not that to the request.
+    #[error("the answer to request {received}, not to {expected}")]
+    Correlation {
+        /// The number that the request had.
+        expected: i32,
+        /// The number that the answer has.
+        received: i32,
+    },
+    /// The records of a fetch are no batches that the quorum's log may hold.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// A control record of a fetch can be read, and makes no sense.
+    #[error(transparent)]
+    ControlRecord(#[from] InvalidControlRecord),
     /// The lengths fit, but `kafka-protocol` cannot make sense of a value: text that is not UTF-8,
     /// null where it is not allowed, a tag that this version does not have.
     #[error("version {version} of api key {api_key} does not decode: {reason}")]

@@ -13,6 +13,8 @@ mod decode;
 mod error;
 mod guard;
 
-pub use decode::{MAX_AMPLIFICATION, Preamble, decode_fetch_response, decode_request};
+pub use decode::{
+    MAX_AMPLIFICATION, Preamble, decode_fetch_response, decode_request, decode_response,
+};
 pub use error::WireError;
-pub use guard::supported_versions;
+pub use guard::{supported_response_versions, supported_versions};

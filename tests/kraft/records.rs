@@ -8,7 +8,7 @@ use kafka_coordination::kraft::{
     KRaftVersion, LeaderChange, LeaderChangeMessage, ListenerName, RecordEndpoint, RecordError,
     RecordVoter, ReplicaKey, SnapshotError, SnapshotHeader, SnapshotReader, SupportedVersions,
     UnknownKRaftVersion, VoterNode, VoterSet, VotersRecord, encode_control_batch,
-    encode_snapshot_footer, encode_snapshot_header, encode_voters,
+    encode_data_batch, encode_snapshot_footer, encode_snapshot_header, encode_voters,
 };
 
 fn hex(bytes: &[u8]) -> String {
@@ -351,4 +351,36 @@ fn an_ipv6_voter_stands_in_the_record_as_java_writes_its_address() {
     let set = parsed.to_voter_set(&ListenerName::new("C"));
     let hosts: Vec<_> = set.iter().flat_map(|voter| &voter.endpoints).map(|it| &*it.host).collect();
     assert_eq!(hosts, ["1.2.3.4", "fe80:0:0:0:0:0:0:1"]);
+}
+
+/// A batch of data, byte by byte as the format has it.
+#[test]
+fn a_batch_of_data_has_no_keys_and_one_time() {
+    let mut out = vec![7];
+    let now = Timestamp::from_millis(1_000);
+    encode_data_batch(40, 5, now, ["ab", "c"], &mut out).unwrap();
+    let expected = "07\
+        0000000000000028 00000042 00000005 02 ???????? 0000 00000001\
+        00000000000003e8 00000000000003e8 ffffffffffffffff ffff ffffffff 00000002\
+        10 00 00 00 01 04 6162 00\
+        0e 00 00 02 01 02 63 00";
+    let expected: String = expected.split_whitespace().collect();
+    let written: String = out.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(written.len(), expected.len());
+    let checksum = expected.find('?').unwrap();
+    assert_eq!(written[..checksum], expected[..checksum]);
+    assert_eq!(written[checksum + 8..], expected[checksum + 8..]);
+
+    let batch = Batches::new(&out[1..]).next().unwrap().expect("the checksum is right");
+    assert_eq!((batch.base_offset, batch.last_offset, batch.epoch), (40, 41, 5));
+    assert_eq!(batch.append_timestamp, now);
+    assert!(batch.control_records.is_none());
+}
+
+#[test]
+fn a_batch_of_no_data_is_not_written() {
+    let mut out = vec![7];
+    let none: [&[u8]; 0] = [];
+    assert!(encode_data_batch(0, 1, Timestamp::from_millis(0), none, &mut out).is_err());
+    assert_eq!(out, [7]);
 }

@@ -17,7 +17,10 @@ mod writer;
 pub(crate) use reader::Reader;
 
 #[cfg(feature = "std")]
-pub use batch::{Batch, BatchError, Batches, ControlBatch, encode_control_batch};
+pub use batch::{
+    Batch, BatchError, Batches, ControlBatch, encode_control_batch, encode_data_batch,
+    encode_log_batch,
+};
 pub use control_record::{ControlMessage, ControlRecord, InvalidControlRecord, LeaderChange};
 pub use control_type::ControlRecordType;
 pub use error::{EncodeError, RecordError};

@@ -21,7 +21,7 @@ mod schema;
 mod tests;
 mod walk;
 
-use self::messages::{ADD_RAFT_VOTER, FETCH_RESPONSE, REQUESTS};
+use self::messages::{ADD_RAFT_VOTER, REQUESTS, RESPONSES};
 use self::schema::Message;
 use self::walk::{Header, check};
 use super::WireError;
@@ -32,34 +32,46 @@ use core::ops::RangeInclusive;
 ///
 /// O(log n) in the number of APIs.
 pub fn supported_versions(api_key: i16) -> Option<RangeInclusive<i16>> {
-    request(api_key).map(|message| message.first_version..=message.last_version)
+    find(REQUESTS, api_key).map(Message::versions)
+}
+
+/// The versions of an API whose responses [`decode_response`](super::decode_response) decodes, if it
+/// does.
+///
+/// O(log n) in the number of APIs.
+pub fn supported_response_versions(api_key: i16) -> Option<RangeInclusive<i16>> {
+    find(RESPONSES, api_key).map(Message::versions)
 }
 
 pub(super) fn check_request(bytes: &[u8], api_key: i16, version: i16) -> Result<(), WireError> {
-    let message = request(api_key).ok_or(WireError::UnsupportedApi { api_key })?;
-    check_version(message, version)?;
-    check(bytes, Header::Request, message, version)
+    check_any(bytes, Header::Request, find(REQUESTS, api_key), api_key, version)
 }
 
-pub(super) fn check_fetch_response(bytes: &[u8], version: i16) -> Result<(), WireError> {
-    check_version(&FETCH_RESPONSE, version)?;
-    check(bytes, Header::Response, &FETCH_RESPONSE, version)
+pub(super) fn check_response(bytes: &[u8], api_key: i16, version: i16) -> Result<(), WireError> {
+    check_any(bytes, Header::response(api_key), find(RESPONSES, api_key), api_key, version)
 }
 
 pub(super) fn check_add_raft_voter(bytes: &[u8], version: i16) -> Result<(), WireError> {
-    check_version(&ADD_RAFT_VOTER, version)?;
-    check(bytes, Header::Request, &ADD_RAFT_VOTER, version)
+    check_any(bytes, Header::Request, Some(&ADD_RAFT_VOTER), ADD_RAFT_VOTER.api_key, version)
 }
 
-fn request(api_key: i16) -> Option<&'static Message> {
-    let index = REQUESTS.binary_search_by_key(&api_key, |message| message.api_key);
-    index.ok().and_then(|index| REQUESTS.get(index))
+/// Both tables are in the order of their keys.
+fn find(messages: &'static [Message], api_key: i16) -> Option<&'static Message> {
+    let index = messages.binary_search_by_key(&api_key, |message| message.api_key);
+    index.ok().and_then(|index| messages.get(index))
 }
 
-fn check_version(message: &Message, version: i16) -> Result<(), WireError> {
-    let &Message { api_key, first_version: first, last_version: last, .. } = message;
-    if (first..=last).contains(&version) {
-        return Ok(());
+fn check_any(
+    bytes: &[u8],
+    header: Header,
+    message: Option<&Message>,
+    api_key: i16,
+    version: i16,
+) -> Result<(), WireError> {
+    let message = message.ok_or(WireError::UnsupportedApi { api_key })?;
+    let &Message { first_version: first, last_version: last, .. } = message;
+    if !(first..=last).contains(&version) {
+        return Err(WireError::UnsupportedVersion { api_key, version, first, last });
     }
-    Err(WireError::UnsupportedVersion { api_key, version, first, last })
+    check(bytes, header, message, version)
 }

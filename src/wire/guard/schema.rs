@@ -1,5 +1,7 @@
 //! What a message looks like at each of its versions.
 
+use core::ops::RangeInclusive;
+
 /// A message: a table of fields in the order of the wire.
 #[derive(Debug)]
 pub(super) struct Message {
@@ -13,6 +15,10 @@ pub(super) struct Message {
 }
 
 impl Message {
+    pub(super) fn versions(&self) -> RangeInclusive<i16> {
+        self.first_version..=self.last_version
+    }
+
     pub(super) const fn is_flexible(&self, version: i16) -> bool {
         version >= self.flexible_from
     }

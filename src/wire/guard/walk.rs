@@ -16,6 +16,17 @@ pub(super) enum Header {
     Request,
     /// Correlation id.
     Response,
+    /// Correlation id, without tagged fields at any version, so that it can be read by who knows no later one (KIP-511).
+    ApiVersionsResponse,
+}
+
+/// The API key of `ApiVersions`.
+const API_VERSIONS: i16 = 18;
+
+impl Header {
+    pub(super) const fn response(api_key: i16) -> Self {
+        if api_key == API_VERSIONS { Self::ApiVersionsResponse } else { Self::Response }
+    }
 }
 
 /// Checks that all of `bytes` is one header and one body of `message` at `version`.
@@ -63,6 +74,7 @@ impl Walk<'_> {
                 self.cursor.skip("client_id", length)?;
             }
             Header::Response => self.cursor.skip("correlation_id", 4)?,
+            Header::ApiVersionsResponse => return self.cursor.skip("correlation_id", 4),
         }
         if self.flexible {
             self.tags("header", &[])?;

@@ -13,7 +13,7 @@ use crate::kraft::{Acknowledge, Reader, RecordError};
 use crate::wire::{Preamble, WireError, guard};
 
 /// The first version that says when it wants its answer.
-const ACKNOWLEDGE: i16 = 1;
+pub(super) const ACKNOWLEDGE: i16 = 1;
 
 /// The least bytes of a listener: empty name and host, port, no tagged fields.
 const LEAST_LISTENER: usize = 1 + 1 + 2 + 1;

@@ -92,21 +92,32 @@ pub fn remove_voter_request(remove: &RemoveVoter<'_>) -> RemoveRaftVoterRequest 
 
 /// The `UpdateRaftVoter` request that asks for this.
 pub fn update_voter_request(update: &UpdateVoter<'_>) -> UpdateRaftVoterRequest {
+    let levels = (update.min_version, update.max_version);
+    let message = update_message(update.leader_epoch, update.voter, &update.endpoints, levels);
+    message.with_cluster_id(update.cluster_id.map(text))
+}
+
+/// The same but for the cluster.
+pub(super) fn update_message(
+    leader_epoch: i32,
+    voter: ReplicaKey,
+    endpoints: &Endpoints,
+    (min, max): (i16, i16),
+) -> UpdateRaftVoterRequest {
     let listener = |endpoint: &Endpoint| {
         Listener::default()
             .with_name(text(endpoint.listener.as_str()))
             .with_host(text(&endpoint.host))
             .with_port(endpoint.port)
     };
-    let listeners: Vec<_> = update.endpoints.iter().map(listener).collect();
+    let listeners: Vec<_> = endpoints.iter().map(listener).collect();
     let versions = KRaftVersionFeature::default()
-        .with_min_supported_version(update.min_version)
-        .with_max_supported_version(update.max_version);
+        .with_min_supported_version(min)
+        .with_max_supported_version(max);
     UpdateRaftVoterRequest::default()
-        .with_cluster_id(update.cluster_id.map(text))
-        .with_current_leader_epoch(update.leader_epoch)
-        .with_voter_id(update.voter.id)
-        .with_voter_directory_id(Uuid::from_u128(update.voter.directory_bits()))
+        .with_current_leader_epoch(leader_epoch)
+        .with_voter_id(voter.id)
+        .with_voter_directory_id(Uuid::from_u128(voter.directory_bits()))
         .with_listeners(listeners)
         .with_k_raft_version_feature(versions)
 }

@@ -1,10 +1,15 @@
-//! Batches of control records: record batches of format 2, as the quorum's log holds them.
+//! Record batches of format 2, as the quorum's log holds them.
 
+mod data;
+mod encoder;
 mod error;
+mod log;
 mod read;
 mod write;
 
+pub use data::encode_data_batch;
 pub use error::BatchError;
+pub use log::encode_log_batch;
 pub use read::{Batch, Batches};
 pub use write::{ControlBatch, encode_control_batch};
 

@@ -1,16 +1,14 @@
-//! Writing a batch.
+//! Writing batches of control records.
 
 use alloc::vec::Vec;
 
-use super::{CHECKED_FROM, CONTROL, MAGIC, OVERHEAD};
+use super::CONTROL;
+use super::encoder::Encoder;
 use crate::kraft::records::control_record::ControlRecord;
 use crate::kraft::records::control_type::ControlRecordType;
 use crate::kraft::records::error::EncodeError;
 use crate::kraft::records::writer;
 use crate::time::Timestamp;
-
-/// Control batches have no producer, which is written as bytes of this.
-const NONE: u8 = 0xff;
 
 /// Appends to `out` the batch of these control records, at offsets from `base_offset` on, in an epoch
 /// and at a time; equal to what Kafka writes. O(bytes).
@@ -36,33 +34,15 @@ pub fn encode_control_batch(
 /// A batch of control records that is being written.
 #[derive(Debug)]
 pub struct ControlBatch<'o> {
-    out: &'o mut Vec<u8>,
-    start: usize,
-    base_offset: i64,
-    count: i32,
+    encoder: Encoder<'o>,
     value: Vec<u8>,
-    record: Vec<u8>,
 }
 
 impl<'o> ControlBatch<'o> {
     /// Starts a batch at the end of `out`.
     pub fn new(base_offset: i64, epoch: i32, timestamp: Timestamp, out: &'o mut Vec<u8>) -> Self {
-        let start = out.len();
-        let timestamp = timestamp.as_millis().to_be_bytes();
-        out.extend_from_slice(&base_offset.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&epoch.to_be_bytes());
-        out.extend_from_slice(&MAGIC.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&CONTROL.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&timestamp);
-        out.extend_from_slice(&timestamp);
-        // Producer id, epoch and sequence: each -1.
-        out.extend_from_slice(&[NONE; 8 + 2 + 4]);
-        out.extend_from_slice(&[0; 4]);
-        let (value, record) = (Vec::new(), Vec::new());
-        Self { out, start, base_offset, count: 0, value, record }
+        let encoder = Encoder::new(base_offset, epoch, timestamp, CONTROL, out);
+        Self { encoder, value: Vec::new() }
     }
 
     /// Writes a record.
@@ -70,12 +50,9 @@ impl<'o> ControlBatch<'o> {
     /// # Errors
     /// [`EncodeError`]. The batch is as it was.
     pub fn push(&mut self, record: &ControlRecord) -> Result<(), EncodeError> {
-        let mut value = core::mem::take(&mut self.value);
-        value.clear();
-        let result = record.encode_value(&mut value);
-        let result = result.and_then(|()| self.push_value(record.control_type(), &value));
-        self.value = value;
-        result
+        self.value.clear();
+        record.encode_value(&mut self.value)?;
+        self.encoder.push(Some(&record.control_type().key()), &self.value)
     }
 
     /// Writes a record whose value is encoded already.
@@ -87,28 +64,7 @@ impl<'o> ControlBatch<'o> {
         control_type: ControlRecordType,
         value: &[u8],
     ) -> Result<(), EncodeError> {
-        let too_large = |_| EncodeError::TooLarge { length: value.len() };
-        let count = usize::try_from(self.count).unwrap_or_default();
-        let past = EncodeError::Offsets { base_offset: self.base_offset, count: count + 1 };
-        self.base_offset.checked_add(self.count.into()).ok_or(past)?;
-
-        let record = &mut self.record;
-        record.clear();
-        // No attributes, and the batch's timestamp.
-        record.extend_from_slice(&[0, 0]);
-        writer::zigzag(self.count, record);
-        let key = control_type.key();
-        writer::zigzag(i32::try_from(key.len()).map_err(too_large)?, record);
-        record.extend_from_slice(&key);
-        writer::zigzag(i32::try_from(value.len()).map_err(too_large)?, record);
-        record.extend_from_slice(value);
-        // No headers.
-        record.push(0);
-        let length = i32::try_from(record.len()).map_err(too_large)?;
-        writer::zigzag(length, self.out);
-        self.out.extend_from_slice(record);
-        self.count = self.count.saturating_add(1);
-        Ok(())
+        self.encoder.push(Some(&control_type.key()), value)
     }
 
     /// Completes the batch.
@@ -117,22 +73,6 @@ impl<'o> ControlBatch<'o> {
     /// [`EncodeError::TooLarge`] if it has no record, or more bytes than a batch can. What was written
     /// remains at the end of `out`.
     pub fn finish(self) -> Result<(), EncodeError> {
-        let Self { out, start, count, .. } = self;
-        let batch = out.get_mut(start..).unwrap_or_default();
-        let size = batch.len();
-        let length = i32::try_from(size - OVERHEAD.min(size)).ok().filter(|_| count > 0);
-        let length = length.ok_or(EncodeError::TooLarge { length: size })?;
-        put(batch, 8, length);
-        put(batch, 23, count - 1);
-        put(batch, 57, count);
-        let checksum = crc32c::crc32c(batch.get(CHECKED_FROM..).unwrap_or_default());
-        put(batch, 17, checksum.cast_signed());
-        Ok(())
-    }
-}
-
-fn put(batch: &mut [u8], at: usize, value: i32) {
-    if let Some(place) = batch.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-        *place = value.to_be_bytes();
+        self.encoder.finish()
     }
 }

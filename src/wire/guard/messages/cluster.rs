@@ -1,7 +1,7 @@
 //! The cluster and its topics.
 
 use crate::wire::guard::schema::Kind::{Array, String, Struct};
-use crate::wire::guard::schema::{BOOLEAN, Field, INT8, INT16, INT32, Message, UUID};
+use crate::wire::guard::schema::{BOOLEAN, Field, INT8, INT16, INT32, INT64, Message, UUID};
 
 pub(in crate::wire::guard) const METADATA: Message = Message {
     api_key: 3,
@@ -28,6 +28,44 @@ pub(in crate::wire::guard) const API_VERSIONS: Message = Message {
         Field::new("client_software_name", String).since(3),
         Field::new("client_software_version", String).since(3),
     ],
+};
+
+pub(in crate::wire::guard) const API_VERSIONS_RESPONSE: Message = Message {
+    fields: &[
+        Field::new("error_code", INT16),
+        Field::new(
+            "api_keys",
+            Array(&Struct(&[
+                Field::new("api_key", INT16),
+                Field::new("min_version", INT16),
+                Field::new("max_version", INT16),
+            ])),
+        ),
+        Field::new("throttle_time_ms", INT32).since(1),
+        Field::tagged(
+            0,
+            "supported_features",
+            Array(&Struct(&[
+                Field::new("name", String),
+                Field::new("min_version", INT16),
+                Field::new("max_version", INT16),
+            ])),
+        )
+        .since(3),
+        Field::tagged(1, "finalized_features_epoch", INT64).since(3),
+        Field::tagged(
+            2,
+            "finalized_features",
+            Array(&Struct(&[
+                Field::new("name", String),
+                Field::new("max_version_level", INT16),
+                Field::new("min_version_level", INT16),
+            ])),
+        )
+        .since(3),
+        Field::tagged(3, "zk_migration_ready", BOOLEAN).since(3),
+    ],
+    ..API_VERSIONS
 };
 
 pub(in crate::wire::guard) const CREATE_TOPICS: Message = Message {

@@ -5,12 +5,13 @@ mod cluster;
 mod data;
 mod groups;
 mod quorum;
+mod raft;
 mod transactions;
+mod voters;
 
 use super::schema::Message;
 
-pub(super) use self::data::FETCH_RESPONSE;
-pub(super) use self::quorum::ADD_RAFT_VOTER;
+pub(super) use self::voters::ADD_RAFT_VOTER;
 
 /// All requests, by API key.
 pub(super) const REQUESTS: &[Message] = &[
@@ -37,12 +38,29 @@ pub(super) const REQUESTS: &[Message] = &[
     transactions::WRITE_TXN_MARKERS,
     transactions::TXN_OFFSET_COMMIT,
     cluster::CREATE_PARTITIONS,
+    raft::VOTE,
+    raft::BEGIN_QUORUM_EPOCH,
+    raft::END_QUORUM_EPOCH,
     quorum::DESCRIBE_QUORUM,
+    raft::FETCH_SNAPSHOT,
     cluster::DESCRIBE_CLUSTER,
     transactions::DESCRIBE_PRODUCERS,
     groups::CONSUMER_GROUP_HEARTBEAT,
     groups::CONSUMER_GROUP_DESCRIBE,
-    quorum::ADD_RAFT_VOTER_0,
-    quorum::REMOVE_RAFT_VOTER,
-    quorum::UPDATE_RAFT_VOTER,
+    voters::ADD_RAFT_VOTER_0,
+    voters::REMOVE_RAFT_VOTER,
+    voters::UPDATE_RAFT_VOTER,
+];
+
+/// All responses, by API key.
+pub(super) const RESPONSES: &[Message] = &[
+    data::FETCH_RESPONSE,
+    cluster::API_VERSIONS_RESPONSE,
+    raft::VOTE_RESPONSE,
+    raft::BEGIN_QUORUM_EPOCH_RESPONSE,
+    raft::END_QUORUM_EPOCH_RESPONSE,
+    raft::FETCH_SNAPSHOT_RESPONSE,
+    voters::ADD_RAFT_VOTER_RESPONSE,
+    voters::REMOVE_RAFT_VOTER_RESPONSE,
+    voters::UPDATE_RAFT_VOTER_RESPONSE,
 ];

@@ -1,0 +1,95 @@
+//! Whether what was acknowledged is there, once and in order.
+
+use super::writer::Log;
+use crate::client::{Client, Failure};
+use crate::node::METADATA_TOPIC;
+use kafka_coordination::kraft::Address;
+use kafka_coordination::wire::producer::RecordBatch;
+use kafka_protocol::messages::FetchRequest;
+use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+use kafka_protocol::protocol::StrBytes;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// The last version of `Fetch` that names topics by name: by it a node tells what its own state machine has.
+const VERSION: i16 = 12;
+
+/// Bytes that are fetched at a time.
+const FETCH: i32 = 4 << 20;
+
+/// Reads the records of a node until it has all that was acknowledged, or so much time is over. Gives those that the
+/// writers have written.
+pub(crate) async fn wait_for(
+    node: &Address,
+    logs: &[Log],
+    time: Duration,
+) -> Result<Vec<String>, Failure> {
+    let start = Instant::now();
+    loop {
+        let outcome = match read(node).await {
+            Ok(mut records) => {
+                records.retain(|record| logs.iter().any(|log| record.starts_with(&log.prefix)));
+                check(&records, logs).map(|()| records).map_err(Failure::from)
+            }
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Err(error) if start.elapsed() >= time => {
+                return Err(format!("{}:{}: {error}", node.host, node.port).into());
+            }
+            Err(_) => sleep(Duration::from_millis(100)).await,
+            records => return records,
+        }
+    }
+}
+
+/// All records that the state machine of a node has.
+pub(crate) async fn read(node: &Address) -> Result<Vec<String>, Failure> {
+    let mut client = Client::connect(node).await?;
+    let mut records = Vec::new();
+    loop {
+        let partition = FetchPartition::default()
+            .with_fetch_offset(i64::try_from(records.len())?)
+            .with_partition_max_bytes(FETCH);
+        let topic = FetchTopic::default()
+            .with_topic(StrBytes::from_static_str(METADATA_TOPIC).into())
+            .with_partitions(vec![partition]);
+        let request = FetchRequest::default().with_max_bytes(FETCH).with_topics(vec![topic]);
+        let response = client.call(VERSION, &request).await?;
+        let mut partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
+        let partition = partitions.next().ok_or("no partition was answered")?;
+        let bytes = partition.records.as_deref().unwrap_or_default();
+        if partition.error_code != 0 {
+            return Err(format!("error {}", partition.error_code).into());
+        }
+        if bytes.is_empty() {
+            return Ok(records);
+        }
+        for record in RecordBatch::read(bytes)?.records()? {
+            let value = record?.value.unwrap_or_default();
+            records.push(String::from_utf8_lossy(value).into_owned());
+        }
+    }
+}
+
+/// Whether the records of each writer are in order, each at most once, and those that were acknowledged all there.
+fn check(records: &[String], logs: &[Log]) -> Result<(), String> {
+    for Log { prefix, acknowledged } in logs {
+        let numbers = records.iter().filter_map(|record| record.strip_prefix(prefix.as_str()));
+        let mut missing = acknowledged.iter().peekable();
+        let mut last = None;
+        for number in numbers {
+            let number: u64 =
+                number.parse().map_err(|error| format!("{prefix}{number}: {error}"))?;
+            if last.is_some_and(|last| last >= number) {
+                return Err(format!("{prefix}{number} follows {last:?}"));
+            }
+            last = Some(number);
+            missing.next_if_eq(&&number);
+        }
+        if let Some(number) = missing.next() {
+            return Err(format!("{prefix}{number} was acknowledged and is not there"));
+        }
+    }
+    Ok(())
+}
