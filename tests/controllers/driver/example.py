@@ -45,7 +45,7 @@ class ExampleController(Node):
             return None
         self._process.signal(signal.SIGUSR1)
         state = json.loads(self._await(r"^state (\{.*\})$")[1])
-        return Own(state["leader"], state["epoch"], {voter["id"]: voter["directory"] for voter in state["voters"]})
+        return Own(state["leader"], state["epoch"], sorted(state["voters"]))
 
     def _await(self, pattern):
         deadline = time.monotonic() + ANSWER_SECONDS

@@ -145,8 +145,8 @@ def agree(report, cluster, leader, epoch, voters):
     nodes = [node for node in cluster.nodes.values() if node.running() and node.status()]
     for node in nodes:
         wait(
-            f"node {node.id} says what the leader says: {leader} {epoch} {voters}",
-            lambda: (own := node.status()) and (own.leader, own.epoch, own.voters) == (leader, epoch, voters),
+            f"node {node.id} says what the leader says: {leader} {epoch} {sorted(voters)}",
+            lambda: (own := node.status()) and (own.leader, own.epoch, own.voters) == (leader, epoch, sorted(voters)),
         )
     if nodes:
         report.check("the nodes themselves say so", True)

@@ -16,8 +16,8 @@ class Own:
 
     leader: int
     epoch: int
-    # The directory of each by id.
-    voters: dict
+    # Their ids, ascending.
+    voters: list
 
 
 class Node:
