@@ -20,9 +20,9 @@ const OTHERS: [(ApiKey, RangeInclusive<i16>); 2] =
 #[derive(Debug)]
 pub(crate) enum Body {
     /// The quorum.
-    Quorum(Received),
+    Quorum(Box<Received>),
     /// Something else, which the node answers by itself.
-    Other(ReplyTo, RequestKind),
+    Other(ReplyTo, Box<RequestKind>),
 }
 
 /// What becomes of the bytes of a request.
@@ -53,10 +53,10 @@ pub(crate) fn decode(frame: Bytes) -> Result<Decoded, WireError> {
     let is_read = api_key == ApiKey::Fetch as i16 && version < FETCH_BY_ID;
     if is_other || is_read {
         let (_, request) = decode_request(frame)?;
-        return Ok(Decoded::Request(Body::Other(ReplyTo::new(preamble), request)));
+        return Ok(Decoded::Request(Body::Other(ReplyTo::new(preamble), request.into())));
     }
     match Received::decode(frame) {
-        Ok(received) => Ok(Decoded::Request(Body::Quorum(received))),
+        Ok(received) => Ok(Decoded::Request(Body::Quorum(received.into()))),
         Err(WireError::UnsupportedVersion { api_key, .. })
             if api_key == ApiKey::ApiVersions as i16 =>
         {

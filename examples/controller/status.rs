@@ -1,7 +1,7 @@
 //! `--status`: what a quorum says of itself.
 
 use crate::client::{Client, Failure};
-use crate::say;
+use crate::{load, say};
 use kafka_coordination::kraft::{Address, BootstrapServers, DirectoryId};
 use kafka_coordination::{Clock, ErrorCode, SystemClock};
 use kafka_protocol::messages::describe_quorum_request::{PartitionData, TopicData};
@@ -14,20 +14,18 @@ use kafka_protocol::protocol::StrBytes;
 /// The version of `DescribeQuorum` that tells directories and listeners.
 const VERSION: i16 = 2;
 
-/// Asks the nodes until one of them leads, and prints what that one says. Whether one does.
+/// Asks who leads, by the word of these nodes, and prints what the leader says. Whether there is one.
 pub(crate) async fn run(nodes: &BootstrapServers) -> Result<bool, Failure> {
-    for (_, address) in nodes.iter() {
-        match describe(address).await {
-            Ok(response) => {
-                if print(address, &response)? {
-                    return Ok(true);
-                }
-            }
-            Err(error) => say(&format!("{}:{}: {error}", address.host, address.port))?,
+    let nodes: Vec<_> = nodes.iter().map(|(_, address)| address.clone()).collect();
+    for address in &nodes {
+        let Address { host, port } = address;
+        match load::describe_cluster(address).await {
+            Ok(cluster) => say(&format!("{host}:{port}: leader {}", cluster.controller_id.0)),
+            Err(error) => say(&format!("{host}:{port}: {error}")),
         }
     }
-    say("none of them leads")?;
-    Ok(false)
+    let Some((_, leader)) = load::leader(&nodes).await else { return Ok(false) };
+    print(&describe(&leader).await?)
 }
 
 /// What a node answers to `DescribeQuorum`.
@@ -45,30 +43,24 @@ pub(crate) fn partition(response: &DescribeQuorumResponse) -> Option<&Described>
     response.topics.first()?.partitions.first()
 }
 
-fn print(address: &Address, response: &DescribeQuorumResponse) -> Result<bool, Failure> {
-    let Address { host, port } = address;
-    let Some(partition) = partition(response) else {
-        say(&format!("{host}:{port}: error {}", response.error_code))?;
-        return Ok(false);
-    };
+fn print(response: &DescribeQuorumResponse) -> Result<bool, Failure> {
+    let partition = partition(response).ok_or("no partition was answered")?;
     if partition.error_code != 0 {
         let error = ErrorCode::from_code(partition.error_code);
-        let error = error.unwrap_or(ErrorCode::UnknownServerError);
-        say(&format!("{host}:{port}: {}", error.name()))?;
-        return Ok(false);
+        return Err(error.unwrap_or(ErrorCode::UnknownServerError).name().into());
     }
     let Described { leader_id, leader_epoch, high_watermark, .. } = partition;
     say(&format!(
         "leader {} in epoch {leader_epoch}, committed up to {high_watermark}",
         leader_id.0
-    ))?;
-    say("    id  role      directory                log end       lag  caught up     at")?;
+    ));
+    say("    id  role      directory                log end       lag  caught up     at");
     let voters = partition.current_voters.iter().map(|replica| ("voter", replica));
     let observers = partition.observers.iter().map(|replica| ("observer", replica));
     let replicas: Vec<_> = voters.chain(observers).collect();
     let end = replicas.iter().map(|(_, replica)| replica.log_end_offset).max().unwrap_or(0);
     for (role, replica) in replicas {
-        say(&row(response, role, replica, end))?;
+        say(&row(response, role, replica, end));
     }
     Ok(true)
 }

@@ -1,6 +1,6 @@
 //! Requests of every API and version with every field and array in use.
 
-use crate::quorum;
+use crate::{quorum, raft};
 use bytes::{Bytes, BytesMut};
 use kafka_coordination::wire::supported_versions;
 use kafka_protocol::messages::add_partitions_to_txn_request::{
@@ -129,6 +129,10 @@ fn body(key: ApiKey, v: i16) -> RequestKind {
                 .with_client_software_name(text(if v >= 3 { "rust" } else { "" }))
                 .with_client_software_version(text(if v >= 3 { "1.0" } else { "" })),
         ),
+        ApiKey::Vote
+        | ApiKey::BeginQuorumEpoch
+        | ApiKey::EndQuorumEpoch
+        | ApiKey::FetchSnapshot => raft::filled(key, v),
         ApiKey::DescribeQuorum => RequestKind::DescribeQuorum(quorum::describe()),
         ApiKey::AddRaftVoter => RequestKind::AddRaftVoter(quorum::add()),
         ApiKey::RemoveRaftVoter => RequestKind::RemoveRaftVoter(quorum::remove()),

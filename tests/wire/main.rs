@@ -9,6 +9,7 @@
 mod filled;
 mod hostile;
 mod quorum;
+mod raft;
 mod record_batches;
 mod requests;
 mod responses;

@@ -7,6 +7,7 @@ use kafka_coordination::kraft::Address;
 use kafka_coordination::wire::producer::RecordBatch;
 use kafka_protocol::messages::FetchRequest;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+use kafka_protocol::messages::fetch_response::PartitionData;
 use kafka_protocol::protocol::StrBytes;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -43,25 +44,19 @@ pub(crate) async fn wait_for(
     }
 }
 
+/// How many records the state machine of a node has.
+pub(crate) async fn count(node: &Address) -> Result<i64, Failure> {
+    let mut client = Client::connect(node).await?;
+    Ok(fetch(&mut client, 0).await?.high_watermark)
+}
+
 /// All records that the state machine of a node has.
-pub(crate) async fn read(node: &Address) -> Result<Vec<String>, Failure> {
+async fn read(node: &Address) -> Result<Vec<String>, Failure> {
     let mut client = Client::connect(node).await?;
     let mut records = Vec::new();
     loop {
-        let partition = FetchPartition::default()
-            .with_fetch_offset(i64::try_from(records.len())?)
-            .with_partition_max_bytes(FETCH);
-        let topic = FetchTopic::default()
-            .with_topic(StrBytes::from_static_str(METADATA_TOPIC).into())
-            .with_partitions(vec![partition]);
-        let request = FetchRequest::default().with_max_bytes(FETCH).with_topics(vec![topic]);
-        let response = client.call(VERSION, &request).await?;
-        let mut partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
-        let partition = partitions.next().ok_or("no partition was answered")?;
+        let partition = fetch(&mut client, records.len()).await?;
         let bytes = partition.records.as_deref().unwrap_or_default();
-        if partition.error_code != 0 {
-            return Err(format!("error {}", partition.error_code).into());
-        }
         if bytes.is_empty() {
             return Ok(records);
         }
@@ -69,6 +64,23 @@ pub(crate) async fn read(node: &Address) -> Result<Vec<String>, Failure> {
             let value = record?.value.unwrap_or_default();
             records.push(String::from_utf8_lossy(value).into_owned());
         }
+    }
+}
+
+async fn fetch(client: &mut Client, offset: usize) -> Result<PartitionData, Failure> {
+    let partition = FetchPartition::default()
+        .with_fetch_offset(i64::try_from(offset)?)
+        .with_partition_max_bytes(FETCH);
+    let topic = FetchTopic::default()
+        .with_topic(StrBytes::from_static_str(METADATA_TOPIC).into())
+        .with_partitions(vec![partition]);
+    let request = FetchRequest::default().with_max_bytes(FETCH).with_topics(vec![topic]);
+    let response = client.call(VERSION, &request).await?;
+    let mut partitions = response.responses.into_iter().flat_map(|topic| topic.partitions);
+    let partition = partitions.next().ok_or("no partition was answered")?;
+    match partition.error_code {
+        0 => Ok(partition),
+        code => Err(format!("error {code}").into()),
     }
 }
 

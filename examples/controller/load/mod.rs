@@ -10,10 +10,14 @@ use kafka_coordination::kraft::{Address, BootstrapServers};
 use kafka_protocol::messages::{DescribeClusterRequest, DescribeClusterResponse};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::time::sleep;
 use writer::{Log, Run};
 
 /// Writers at work at a time: each waits for one answer at a time.
 pub(crate) const WRITERS: usize = 4;
+
+/// How long nothing may be acknowledged before the run is given up.
+const STALLED: Duration = Duration::from_secs(30);
 
 /// How long the nodes may take to catch up at the end.
 const CATCH_UP: Duration = Duration::from_secs(30);
@@ -27,23 +31,32 @@ pub(crate) async fn run(nodes: &BootstrapServers, records: u64) -> Result<bool, 
     let nodes: Vec<Address> = nodes.iter().map(|(_, address)| address.clone()).collect();
     let start = Instant::now();
     let run = Run::start(nodes.clone(), HostRandom::new().draw(), WRITERS);
-    while run.acknowledged() < records {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    let (mut last, mut since) = (0, Instant::now());
+    while last < records && since.elapsed() < STALLED {
+        sleep(Duration::from_millis(50)).await;
+        let acknowledged = run.acknowledged();
+        if acknowledged > last {
+            (last, since) = (acknowledged, Instant::now());
+        }
     }
     let logs = run.stop().await;
     let acknowledged: usize = logs.iter().map(|log| log.acknowledged.len()).sum();
     let seconds = start.elapsed().as_secs_f64();
-    say(&format!("{acknowledged} records acknowledged in {seconds:.1} s"))?;
+    say(&format!("{acknowledged} records acknowledged in {seconds:.1} s"));
+    if last < records {
+        say(&format!("FAILED  nothing was acknowledged for {} s", STALLED.as_secs()));
+        return Ok(false);
+    }
     match check_nodes(&nodes, &logs, CATCH_UP).await {
         Ok(found) => {
             let nodes = nodes.len();
             say(&format!(
                 "each of them is on each of {nodes} nodes, once and in order ({found} records)"
-            ))?;
+            ));
             Ok(true)
         }
         Err(error) => {
-            say(&format!("FAILED  {error}"))?;
+            say(&format!("FAILED  {error}"));
             Ok(false)
         }
     }

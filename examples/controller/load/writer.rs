@@ -91,15 +91,12 @@ async fn write(shared: Arc<Shared>, mut log: Log) -> Log {
     while !shared.is_over.load(Ordering::Relaxed) {
         let numbers = next..next + BATCH;
         next += BATCH;
-        match append(&shared, &mut connection, &log.prefix, numbers.clone()).await {
-            Ok(()) => {
-                shared.acknowledged.fetch_add(BATCH, Ordering::Relaxed);
-                log.acknowledged.extend(numbers);
-            }
-            Err(_) => {
-                connection = None;
-                sleep(PAUSE).await;
-            }
+        if append(&shared, &mut connection, &log.prefix, numbers.clone()).await.is_ok() {
+            shared.acknowledged.fetch_add(BATCH, Ordering::Relaxed);
+            log.acknowledged.extend(numbers);
+        } else {
+            connection = None;
+            sleep(PAUSE).await;
         }
     }
     log
@@ -112,13 +109,12 @@ async fn append(
     prefix: &str,
     numbers: std::ops::Range<u64>,
 ) -> Result<(), Failure> {
-    let client = match connection {
-        Some(client) => client,
-        None => {
-            let nodes = shared.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let (_, leader) = leader(&nodes).await.ok_or("nobody leads")?;
-            connection.insert(Client::connect(&leader).await?)
-        }
+    let client = if let Some(client) = connection {
+        client
+    } else {
+        let nodes = shared.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (_, leader) = leader(&nodes).await.ok_or("nobody leads")?;
+        connection.insert(Client::connect(&leader).await?)
     };
     let mut batch = Vec::new();
     let values = numbers.map(|number| format!("{prefix}{number}"));

@@ -33,17 +33,12 @@ impl Node {
             Effect::DropSnapshot => self.disk.snapshots.drop_part()?,
             Effect::InstallSnapshot(id) => self.install(id)?,
             Effect::Deliver { from, to } => self.deliver(from, to)?,
-            Effect::LoadSnapshot(id) => {
-                self.machine
-                    .load(id, &self.disk.snapshots.read(id)?)
-                    .map_err(|it| it.to_string())?;
-                self.replica.applied(id.offset, &mut self.random, self.clock.monotonic());
-            }
+            Effect::LoadSnapshot(id) => self.load(id)?,
             Effect::LeaderChanged { leader_id: Some(leader_id), epoch } => {
-                say(&format!("leader {leader_id} in epoch {epoch}"))?;
+                say(&format!("leader {leader_id} in epoch {epoch}"));
             }
             Effect::LeaderChanged { leader_id: None, epoch } => {
-                say(&format!("no leader in epoch {epoch}"))?;
+                say(&format!("no leader in epoch {epoch}"));
             }
             Effect::ShutdownCompleted { is_graceful } => self.is_over = Some(is_graceful),
             // Which epochs there are is read from the batches at the start, and what is committed is asked of the replica.
@@ -71,6 +66,17 @@ impl Node {
         let records = SnapshotReader::open(&bytes)?.control_records()?;
         let now = self.clock.monotonic();
         self.replica.snapshot_installed(id, records, &mut self.random, now);
+        Ok(())
+    }
+
+    /// A snapshot replaces what the state machine has. What is in the bootstrap checkpoint was never committed: it is for
+    /// the first leader's state machine to write it, and the one here has nothing to say.
+    fn load(&mut self, id: OffsetAndEpoch) -> Result<(), Failure> {
+        if id != OffsetAndEpoch::BOOTSTRAP {
+            let bytes = self.disk.snapshots.read(id)?;
+            self.machine.load(id, &bytes).map_err(|error| error.to_string())?;
+        }
+        self.replica.applied(id.offset, &mut self.random, self.clock.monotonic());
         Ok(())
     }
 

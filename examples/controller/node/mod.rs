@@ -26,6 +26,7 @@ use kafka_coordination::kraft::{Correlation, ListenerName, Replica, RequestId, R
 use kafka_coordination::{Clock, SystemClock};
 use replies::Owed;
 use std::collections::HashMap;
+use std::future::pending;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
@@ -87,51 +88,56 @@ impl Node {
     ///
     /// # Errors
     /// The disk fails, or the replica can go no further.
-    pub(crate) fn run(mut self, mut inputs: mpsc::Receiver<Input>) -> Result<(), Failure> {
+    pub(crate) fn run(mut self, inputs: mpsc::Receiver<Input>) -> Result<(), Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-        runtime.block_on(async {
-            self.settle()?;
-            while self.is_over.is_none() {
-                let now = self.clock.monotonic();
-                let deadline = self.replica.next_deadline();
-                if deadline.is_some_and(|deadline| deadline <= now) {
-                    self.replica.handle_timeout(&mut self.random, now);
-                    self.settle()?;
-                }
-                let wait = self.replica.next_deadline().map(|deadline| {
-                    let wait_ms = deadline.millis_since(self.clock.monotonic());
-                    Duration::from_millis(wait_ms.unsigned_abs())
-                });
-                let input = tokio::select! {
-                    input = inputs.recv() => input,
-                    () = sleep(wait.unwrap_or(Duration::MAX)), if wait.is_some() => continue,
-                };
-                match input {
-                    Some(input) => self.take(input)?,
-                    None => return Ok(()),
-                }
-                self.settle()?;
-            }
-            say(if self.is_over == Some(true) {
-                "handed over"
-            } else {
-                "not handed over in time"
-            })?;
-            Ok(())
-        })
+        runtime.block_on(self.drive(inputs))
     }
 
-    fn take(&mut self, input: Input) -> Result<(), Failure> {
+    async fn drive(&mut self, mut inputs: mpsc::Receiver<Input>) -> Result<(), Failure> {
+        self.settle()?;
+        loop {
+            // First the time, then an input: neither keeps the other from its turn.
+            let now = self.clock.monotonic();
+            if self.replica.next_deadline().is_some_and(|deadline| deadline <= now) {
+                self.replica.handle_timeout(&mut self.random, now);
+                self.settle()?;
+            }
+            if let Some(is_graceful) = self.is_over {
+                say(if is_graceful { "ended" } else { "ended, and nobody leads" });
+                return Ok(());
+            }
+            tokio::select! {
+                input = inputs.recv() => match input {
+                    Some(input) => self.take(input),
+                    None => return Ok(()),
+                },
+                () = self.wait() => {}
+            }
+            self.settle()?;
+        }
+    }
+
+    /// Waits until the replica has something to do.
+    async fn wait(&self) {
+        match self.replica.next_deadline() {
+            Some(deadline) => {
+                let wait_ms = deadline.millis_since(self.clock.monotonic());
+                sleep(Duration::from_millis(wait_ms.unsigned_abs())).await;
+            }
+            None => pending().await,
+        }
+    }
+
+    fn take(&mut self, input: Input) {
         let now = self.clock.monotonic();
         match input {
             Input::Request(request) => self.take_request(request),
             Input::Response(correlation, response) => {
                 self.replica.handle_response(correlation, response, &mut self.random, now);
             }
-            Input::Report => say(&format!("state {}", self.report()))?,
+            Input::Report => say(&format!("state {}", self.report())),
             Input::ShutDown => self.replica.shut_down(SHUTDOWN_MS, now),
         }
-        Ok(())
     }
 
     /// Carries out what the replica asks for, until it asks for nothing more.

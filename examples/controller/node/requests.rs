@@ -16,8 +16,10 @@ impl Node {
         let Request { body, reply } = request;
         match body {
             Body::Quorum(received) => self.take_received(&received, reply),
-            Body::Other(to, RequestKind::Produce(request)) => self.take_append(to, &request, reply),
-            Body::Other(to, request) => answer(reply, self.answer_other(&to, &request)),
+            Body::Other(to, request) => match &*request {
+                RequestKind::Produce(request) => self.take_append(to, request, reply),
+                request => answer(reply, self.answer_other(&to, request)),
+            },
         }
     }
 

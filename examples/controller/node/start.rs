@@ -52,9 +52,9 @@ impl Node {
         let recovered = Disk::open(root, &identity, &first, voters, now, &mut random)?;
         let Recovered { meta, disk, storage, bytes_cut } = recovered;
         let Meta { cluster_id, directory_id, .. } = meta;
-        say(&format!("node {node_id} of cluster {cluster_id}, directory {directory_id}"))?;
+        say(&format!("node {node_id} of cluster {cluster_id}, directory {directory_id}"));
         if bytes_cut > 0 {
-            say(&format!("cut {bytes_cut} bytes off the log that were no whole batch"))?;
+            say(&format!("cut {bytes_cut} bytes off the log that were no whole batch"));
         }
 
         let quorum = QuorumConfig {

@@ -99,7 +99,7 @@ impl Connection {
             Err(error) => return Ok((open, Response::Failed(error))),
         };
         let answer = open.exchange(&bytes).await?;
-        let response = decode_answer(&sent, answer, &self.context.listener)?;
+        let response = decode_answer(sent, answer, &self.context.listener)?;
         Ok((open, response))
     }
 
@@ -114,7 +114,7 @@ impl Connection {
             let sent = open.encode(&self.context, &Request::ApiVersions);
             let (sent, bytes) = sent.map_err(ErrorCode::name)?;
             let answer = open.exchange(&bytes).await?;
-            let (error, versions) = PeerVersions::decode(&sent, answer)?;
+            let (error, versions) = PeerVersions::decode(sent, answer)?;
             open.versions = versions;
             match error {
                 ErrorCode::None => return Ok(open),

@@ -35,7 +35,7 @@ pub(crate) struct Context {
 pub(crate) struct Peers {
     context: Arc<Context>,
     runtime: Handle,
-    peers: BTreeMap<i32, Peer>,
+    connections: BTreeMap<i32, Peer>,
 }
 
 /// A peer and the way to the task that has its connection.
@@ -48,38 +48,34 @@ struct Peer {
 impl Peers {
     /// Nobody yet; connections live on this runtime.
     pub(crate) fn new(context: Context, runtime: Handle) -> Self {
-        Self { context: Arc::new(context), runtime, peers: BTreeMap::new() }
+        Self { context: Arc::new(context), runtime, connections: BTreeMap::new() }
     }
 
     /// Sends a request, without waiting. What becomes of it comes as an [`Input::Response`].
     pub(crate) fn send(&mut self, correlation: Correlation, to: &Node, request: Request) {
-        let peer = self.peers.get(&to.id).filter(|peer| peer.node == *to);
+        let peer = self.connections.get(&to.id).filter(|peer| peer.node == *to);
         let sent = match peer {
             Some(peer) => peer.requests.try_send((correlation, request)),
             None => self.connect(to).try_send((correlation, request)),
         };
-        match sent {
-            Ok(()) => {}
-            // Its connection was idle for long.
-            Err(TrySendError::Closed((correlation, request))) => {
-                drop(self.connect(to).try_send((correlation, request)));
-            }
-            // The replica hears nothing of it, as if the request were lost on the way.
-            Err(TrySendError::Full(_)) => {}
+        // If there is no room for it the replica hears nothing of it, as if it were lost on the way.
+        if let Err(TrySendError::Closed(request)) = sent {
+            // The connection was idle for long.
+            drop(self.connect(to).try_send(request));
         }
     }
 
     /// Starts a task for a connection to this peer, in place of any other.
     fn connect(&mut self, to: &Node) -> &mpsc::Sender<(Correlation, Request)> {
-        if self.peers.len() >= MAX_PEERS {
+        if self.connections.len() >= MAX_PEERS {
             // The one that is needed is made again.
-            self.peers.clear();
+            self.connections.clear();
         }
         let (requests, received) = mpsc::channel(REQUESTS);
         let context = Arc::clone(&self.context);
         self.runtime.spawn(connection::run(context, to.clone(), received));
-        self.peers.remove(&to.id);
-        &self.peers.entry(to.id).or_insert(Peer { node: to.clone(), requests }).requests
+        self.connections.remove(&to.id);
+        &self.connections.entry(to.id).or_insert(Peer { node: to.clone(), requests }).requests
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::until;
 use crate::client::Failure;
-use crate::load;
+use crate::load::{self, check};
 use crate::random::HostRandom;
 use crate::status;
 use kafka_coordination::kraft::{Address, DirectoryId};
@@ -132,27 +132,29 @@ impl Cluster {
         Ok(())
     }
 
-    /// Tells a node to end, and waits until it has. It says that all is well.
-    pub(super) async fn terminate(&mut self, id: i32) -> Result<(), Failure> {
-        let node = self.nodes.get_mut(&id).ok_or("no such node")?;
-        let Some(mut process) = node.process.take() else { return Ok(()) };
-        if !cfg!(unix) {
-            process.kill()?;
-            process.wait()?;
-            return Ok(());
+    /// Tells all nodes to end, and waits until they have. They say that all is well.
+    pub(super) async fn terminate(&mut self) -> Result<(), Failure> {
+        for node in self.nodes.values_mut() {
+            let Some(process) = &mut node.process else { continue };
+            if cfg!(unix) {
+                Command::new("kill").args(["-TERM", &process.id().to_string()]).status()?;
+            } else {
+                process.kill()?;
+            }
         }
-        Command::new("kill").args(["-TERM", &process.id().to_string()]).status()?;
-        let what = format!("{id} ends");
-        let mut status = None;
-        until(&what, async || {
-            status = process.try_wait()?;
-            Ok(status.is_some())
-        })
-        .await?;
-        if status.is_some_and(|status| status.success()) {
-            return Ok(());
+        for (id, node) in &mut self.nodes {
+            let Some(mut process) = node.process.take() else { continue };
+            let mut status = None;
+            until(&format!("{id} ends"), async || {
+                status = process.try_wait()?;
+                Ok(status.is_some())
+            })
+            .await?;
+            if cfg!(unix) && !status.is_some_and(|status| status.success()) {
+                return Err(format!("{id} has ended with {status:?}").into());
+            }
         }
-        Err(format!("{id} has ended with {status:?}").into())
+        Ok(())
     }
 
     /// Who leads, once somebody does.
@@ -171,15 +173,13 @@ impl Cluster {
         found.ok_or_else(|| "nobody leads".into())
     }
 
-    /// Waits until the leader says that this node has what it had a moment ago.
+    /// Waits until a node has what the leader has now.
     pub(super) async fn caught_up(&self, id: i32) -> Result<(), Failure> {
         let (_, leader) = self.leader().await?;
-        let end = end_of(&leader, None).await?;
-        until(&format!("{id} catches up"), async || {
-            let (_, leader) = self.leader().await?;
-            Ok(end_of(&leader, Some(id)).await? >= end)
-        })
-        .await
+        let records = check::count(&leader).await?;
+        let address = self.address(id)?;
+        until(&format!("{id} catches up"), async || Ok(check::count(&address).await? >= records))
+            .await
     }
 
     /// Waits until these are the voters, by the leader's word.
@@ -215,16 +215,6 @@ impl Cluster {
         }
         Err(format!("{id} has not cut the log").into())
     }
-}
-
-/// Where the log of a replica ends by the leader's word; none: the high watermark.
-async fn end_of(leader: &Address, id: Option<i32>) -> Result<i64, Failure> {
-    let response = status::describe(leader).await?;
-    let partition = status::partition(&response).ok_or("no partition")?;
-    let Some(id) = id else { return Ok(partition.high_watermark) };
-    let mut replicas = partition.current_voters.iter().chain(&partition.observers);
-    let replica = replicas.find(|replica| replica.replica_id == id).ok_or("it is not known")?;
-    Ok(replica.log_end_offset)
 }
 
 impl Node {

@@ -101,9 +101,7 @@ async fn scenario(cluster: &mut Cluster) -> Result<usize, Failure> {
 
     cluster.tear(left.first().copied().unwrap_or(1)).await?;
     ok("a torn batch is cut off");
-    for id in [1, 2, 3, 4, 5] {
-        cluster.terminate(id).await?;
-    }
+    cluster.terminate().await?;
     for id in [1, 2, 3, 4, 5] {
         cluster.restart(id)?;
     }

@@ -10,6 +10,7 @@ const VERSION: &str = "1";
 
 /// Whose directory it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_field_names, reason = "the names of the properties")]
 pub(crate) struct Meta {
     pub(crate) cluster_id: String,
     pub(crate) node_id: i32,

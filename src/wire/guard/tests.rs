@@ -2,25 +2,26 @@
 //! with counts that lie. The messages are made along the same tables, so a new API is covered as
 //! soon as it has its table, and a table that differs from `kafka-protocol` fails here.
 
-use super::messages::{FETCH_RESPONSE, REQUESTS};
+use super::messages::{REQUESTS, RESPONSES};
 use super::schema::{Field, Kind, Message, placed};
 use super::walk::{Header, check};
-use super::{check_fetch_response, check_request, request, supported_versions};
-use crate::wire::{MAX_AMPLIFICATION, WireError, decode_fetch_response, decode_request};
+use super::{check_request, check_response, find, supported_response_versions, supported_versions};
+use crate::wire::{MAX_AMPLIFICATION, WireError, decode_request, decode_response};
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use bytes::Bytes;
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddRaftVoterRequest, ApiVersionsRequest,
-    ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, CreatePartitionsRequest,
-    CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeGroupsRequest,
-    DescribeProducersRequest, DescribeQuorumRequest, EndTxnRequest, FetchRequest,
-    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
-    LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
-    OffsetFetchRequest, ProduceRequest, RemoveRaftVoterRequest, SyncGroupRequest,
-    TxnOffsetCommitRequest, UpdateRaftVoterRequest, WriteTxnMarkersRequest,
+    BeginQuorumEpochRequest, ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest,
+    CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest,
+    DescribeGroupsRequest, DescribeProducersRequest, DescribeQuorumRequest, EndQuorumEpochRequest,
+    EndTxnRequest, FetchRequest, FetchSnapshotRequest, FindCoordinatorRequest, HeartbeatRequest,
+    InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest, ListGroupsRequest,
+    ListOffsetsRequest, MetadataRequest, OffsetCommitRequest, OffsetFetchRequest, ProduceRequest,
+    RemoveRaftVoterRequest, SyncGroupRequest, TxnOffsetCommitRequest, UpdateRaftVoterRequest,
+    VoteRequest, WriteTxnMarkersRequest,
 };
-use kafka_protocol::protocol::{Request, VersionRange};
+use kafka_protocol::protocol::{HeaderVersion, Message as Versioned, Request, VersionRange};
 
 /// What [`MAX_AMPLIFICATION`] leaves for each message.
 const SLACK: u64 = 16 * 1024;
@@ -76,7 +77,8 @@ impl Sparse {
         } else {
             sparse.bytes.extend([0, 0, 0, 7]);
         }
-        sparse.bytes.extend(sparse.flexible.then_some(0));
+        let has_tags = !matches!(header, Header::ApiVersionsResponse);
+        sparse.bytes.extend((sparse.flexible && has_tags).then_some(0));
         sparse.structure(message.fields);
         sparse.bytes
     }
@@ -172,16 +174,25 @@ fn for_each_message(mut then: impl FnMut(Header, &'static Message, i16)) {
             then(Header::Request, message, version);
         }
     }
-    for version in FETCH_RESPONSE.first_version..=FETCH_RESPONSE.last_version {
-        then(Header::Response, &FETCH_RESPONSE, version);
+    for message in RESPONSES {
+        for version in message.first_version..=message.last_version {
+            then(Header::response(message.api_key), message, version);
+        }
     }
 }
 
-fn decode(header: Header, bytes: Vec<u8>, version: i16) -> Result<(), WireError> {
+fn decode(
+    header: Header,
+    bytes: Vec<u8>,
+    message: &Message,
+    version: i16,
+) -> Result<(), WireError> {
     let bytes = Bytes::from(bytes);
     match header {
         Header::Request => decode_request(bytes).map(drop),
-        Header::Response => decode_fetch_response(bytes, version).map(drop),
+        Header::Response | Header::ApiVersionsResponse => {
+            decode_response(bytes, message.api_key, version).map(drop)
+        }
     }
 }
 
@@ -190,6 +201,11 @@ type Api = (i16, VersionRange, fn(i16) -> i16);
 
 const fn api<R: Request>() -> Api {
     (R::KEY, R::VERSIONS, R::header_version)
+}
+
+/// The same of a request's response.
+const fn response<R: Request>() -> Api {
+    (R::KEY, R::Response::VERSIONS, R::Response::header_version)
 }
 
 const APIS: &[Api] = &[
@@ -216,7 +232,11 @@ const APIS: &[Api] = &[
     api::<WriteTxnMarkersRequest>(),
     api::<TxnOffsetCommitRequest>(),
     api::<CreatePartitionsRequest>(),
+    api::<VoteRequest>(),
+    api::<BeginQuorumEpochRequest>(),
+    api::<EndQuorumEpochRequest>(),
     api::<DescribeQuorumRequest>(),
+    api::<FetchSnapshotRequest>(),
     api::<DescribeClusterRequest>(),
     api::<DescribeProducersRequest>(),
     api::<ConsumerGroupHeartbeatRequest>(),
@@ -226,6 +246,18 @@ const APIS: &[Api] = &[
     api::<UpdateRaftVoterRequest>(),
 ];
 
+const ANSWERS: &[Api] = &[
+    response::<FetchRequest>(),
+    response::<ApiVersionsRequest>(),
+    response::<VoteRequest>(),
+    response::<BeginQuorumEpochRequest>(),
+    response::<EndQuorumEpochRequest>(),
+    response::<FetchSnapshotRequest>(),
+    response::<AddRaftVoterRequest>(),
+    response::<RemoveRaftVoterRequest>(),
+    response::<UpdateRaftVoterRequest>(),
+];
+
 #[test]
 fn apis_are_in_order_and_have_the_versions_and_headers_of_kafka_protocol() {
     assert!(REQUESTS.is_sorted_by(|a, b| a.api_key < b.api_key));
@@ -233,12 +265,28 @@ fn apis_are_in_order_and_have_the_versions_and_headers_of_kafka_protocol() {
     for (key, versions, header_version) in APIS {
         assert_eq!(supported_versions(*key), Some(versions.min..=versions.max), "api key {key}");
         for version in versions.min..=versions.max {
-            let header = if request(*key).unwrap().is_flexible(version) { 2 } else { 1 };
+            let header = if find(REQUESTS, *key).unwrap().is_flexible(version) { 2 } else { 1 };
             assert_eq!(header_version(version), header, "api key {key} v{version}");
         }
     }
     assert_eq!(supported_versions(4), None);
     assert_eq!(supported_versions(-1), None);
+}
+
+#[test]
+fn responses_are_in_order_and_have_the_versions_and_headers_of_kafka_protocol() {
+    assert!(RESPONSES.is_sorted_by(|a, b| a.api_key < b.api_key));
+    assert_eq!(RESPONSES.len(), ANSWERS.len());
+    for (key, versions, header_version) in ANSWERS {
+        let decoded = versions.min..=versions.max;
+        assert_eq!(supported_response_versions(*key), Some(decoded), "api key {key}");
+        for version in versions.min..=versions.max {
+            let is_flexible = find(RESPONSES, *key).unwrap().is_flexible(version);
+            let is_tagged = is_flexible && matches!(Header::response(*key), Header::Response);
+            assert_eq!(header_version(version), i16::from(is_tagged), "api key {key} v{version}");
+        }
+    }
+    assert_eq!(supported_response_versions(3), None);
 }
 
 #[test]
@@ -254,7 +302,8 @@ fn the_smallest_elements_decode_within_the_bound() {
                 continue; // this version lacks the array
             }
             let mut decoded = Ok(());
-            let memory = allocation_counter::measure(|| decoded = decode(header, bytes, version));
+            let memory =
+                allocation_counter::measure(|| decoded = decode(header, bytes, message, version));
             let context = format!("{} v{version} array {number}", message.api_key);
             decoded.unwrap_or_else(|error| panic!("{context}: {error}"));
             let bound = length * u64::try_from(MAX_AMPLIFICATION).unwrap() + SLACK;
@@ -275,7 +324,7 @@ fn counts_that_lie_are_refused_without_allocating() {
                 Sparse::message(header, message, version, Some((number, Fill::Elements(1))));
             let empty =
                 Sparse::message(header, message, version, Some((number, Fill::Elements(0))));
-            if honest == Sparse::message(header, message, version, None) {
+            if honest == empty {
                 continue; // this version lacks the array
             }
             // Just more elements than the whole message could hold.
@@ -288,7 +337,9 @@ fn counts_that_lie_are_refused_without_allocating() {
                 let memory = allocation_counter::measure(|| {
                     refused = match header {
                         Header::Request => check_request(&bytes, message.api_key, version),
-                        Header::Response => check_fetch_response(&bytes, version),
+                        Header::Response | Header::ApiVersionsResponse => {
+                            check_response(&bytes, message.api_key, version)
+                        }
                     };
                 });
                 let context = format!("{} v{version} array {number}", message.api_key);
@@ -297,7 +348,7 @@ fn counts_that_lie_are_refused_without_allocating() {
                     "{context}: {refused:?}"
                 );
                 assert_eq!(memory.count_total, 0, "{context}");
-                assert_eq!(decode(header, bytes.to_vec(), version), refused, "{context}");
+                assert_eq!(decode(header, bytes.to_vec(), message, version), refused, "{context}");
             }
         }
     });
@@ -320,7 +371,8 @@ fn unknown_tagged_fields_are_bounded_by_the_length() {
         let few = tags(16);
         let length = u64::try_from(few.len()).unwrap();
         let mut decoded = Ok(());
-        let memory = allocation_counter::measure(|| decoded = decode(header, few, version));
+        let memory =
+            allocation_counter::measure(|| decoded = decode(header, few, message, version));
         assert_eq!(decoded, Ok(()));
         assert!(memory.bytes_max <= length * u64::try_from(MAX_AMPLIFICATION).unwrap() + SLACK);
         let many = check(&tags(99), header, message, version);

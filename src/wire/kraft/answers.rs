@@ -26,12 +26,12 @@ use crate::wire::{Preamble, WireError};
 /// After any of them the connection cannot be trusted, and is best closed: the replica is to be told
 /// [`Response::Failed`].
 pub fn decode_answer(
-    sent: &Preamble,
+    sent: Preamble,
     answer: Bytes,
     listener: &ListenerName,
 ) -> Result<Response, WireError> {
     check_correlation(sent, &answer)?;
-    let Preamble { api_key, api_version: version, .. } = *sent;
+    let Preamble { api_key, api_version: version, .. } = sent;
     let key = ApiKey::try_from(api_key).map_err(|()| WireError::UnsupportedApi { api_key })?;
     if key == ApiKey::ApiVersions {
         let response = api_versions::decode(answer, version)?;
@@ -71,7 +71,7 @@ pub fn decode_answer(
 }
 
 /// Whether an answer is that to a request.
-pub(super) fn check_correlation(sent: &Preamble, answer: &[u8]) -> Result<(), WireError> {
+pub(super) fn check_correlation(sent: Preamble, answer: &[u8]) -> Result<(), WireError> {
     let Some(received) = answer.first_chunk().copied().map(i32::from_be_bytes) else {
         let remaining = answer.len();
         return Err(WireError::Truncated { field: "header", offset: 0, needed: 4, remaining });

@@ -66,12 +66,17 @@ pub(super) fn request() -> ApiVersionsRequest {
         .with_client_software_version(StrBytes::from_static_str(env!("CARGO_PKG_VERSION")))
 }
 
-/// Decodes an answer to a request of this version. Who does not know the version answers in the form of version 0.
+/// Decodes an answer to a request of this version. Who does not know the version says so in the form of version 0.
 pub(super) fn decode(answer: Bytes, version: i16) -> Result<ApiVersionsResponse, WireError> {
     let key = ApiKey::ApiVersions;
     let decoded = decode_response_as(answer.clone(), key, version);
-    let (_, response) =
-        decoded.or_else(|error| decode_response_as(answer, key, 0).map_err(|_| error))?;
+    let (_, response) = decoded.or_else(|error| {
+        let unsupported = decode_response_as(answer, key, 0).ok();
+        let unsupported = unsupported.filter(|(_, response): &(_, ApiVersionsResponse)| {
+            response.error_code == ErrorCode::UnsupportedVersion.code()
+        });
+        unsupported.ok_or(error)
+    })?;
     Ok(response)
 }
 

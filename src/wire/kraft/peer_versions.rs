@@ -25,7 +25,7 @@ impl PeerVersions {
     ///
     /// # Errors
     /// As [`decode_answer`](super::decode_answer).
-    pub fn decode(sent: &Preamble, answer: Bytes) -> Result<(ErrorCode, Self), WireError> {
+    pub fn decode(sent: Preamble, answer: Bytes) -> Result<(ErrorCode, Self), WireError> {
         check_correlation(sent, &answer)?;
         let response = api_versions::decode(answer, sent.api_version)?;
         Ok((error(response.error_code), Self::of(&response)))
