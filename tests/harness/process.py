@@ -18,11 +18,15 @@ class Silent(Died):
 
 
 class Process:
-    """A child whose output arrives as a queue of lines; what it says on standard error goes to a file."""
+    """A child whose output arrives as a queue of lines; what it says on standard error goes to a file.
 
-    def __init__(self, name, command, log, directory=None):
+    With `logged` all that it says does.
+    """
+
+    def __init__(self, name, command, log, directory=None, logged=False):
         self.name = name
         self._log = log
+        self._logged = logged
         with log.open("ab") as errors:
             self._child = subprocess.Popen(
                 command,
@@ -39,6 +43,9 @@ class Process:
 
     def _read(self):
         for line in self._child.stdout:
+            if self._logged:
+                with self._log.open("a") as log:
+                    log.write(line)
             self._lines.put(line.rstrip("\n"))
         self._lines.put(None)
 

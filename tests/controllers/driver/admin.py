@@ -49,6 +49,10 @@ class Admin:
     def remove(self, seat, cluster=None):
         self._do("remove", seat.id, seat.directory, *([cluster] if cluster else []))
 
+    def register(self, seat):
+        """Registers a node with the leader, which a node without the cluster's metadata does not do itself."""
+        self._do("register", seat.id, seat.endpoint)
+
     def write(self, name, value):
         """Sets a configuration of all brokers, a record of the metadata log."""
         self._do("write", name, value)

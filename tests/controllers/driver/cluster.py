@@ -84,9 +84,18 @@ class Cluster:
         return next(node for id, node in sorted(self.nodes.items()) if id not in ids)
 
     def upgrade(self, feature, level):
-        """Sets the level of a feature with Kafka's tool."""
+        """Sets the level of a feature with Kafka's tool, once the leader knows that all nodes support it."""
         bootstrap = ["--bootstrap-controller", ",".join(self._addresses)]
-        java.tool(FEATURES, *bootstrap, "upgrade", "--feature", f"{feature}={level}")
+
+        def upgraded():
+            try:
+                return java.tool(FEATURES, *bootstrap, "upgrade", "--feature", f"{feature}={level}")
+            except java.ToolFailed as refusal:
+                if "not all of the voters support it" not in str(refusal):
+                    raise
+                return None
+
+        return wait(f"{feature} is {level}", upgraded)
 
     def stop(self):
         """Ends what still runs, in a clean way."""

@@ -15,6 +15,9 @@ ANSWER_SECONDS = 20
 class ExampleController(Node):
     ends_with = 0
 
+    # The metadata of the cluster, in which controllers register what they support, is not its business.
+    registers = False
+
     # Sooner than Kafka's followers it looks for another leader, and is refused; so it is ready to vote when they do.
     switches = ["--fetch-timeout", "1500"]
 
@@ -33,7 +36,7 @@ class ExampleController(Node):
 
     def start(self):
         command = [str(word) for word in [*self._command, *self._first]]
-        self._process = Process(f"node {self.id}", command, self.log)
+        self._process = Process(f"node {self.id}", command, self.log, logged=True)
         self._first = []
 
     def started(self):

@@ -50,5 +50,5 @@ def tool(program, *arguments):
     except subprocess.TimeoutExpired:
         raise ToolFailed(f"{program} {' '.join(map(str, arguments))}: no end in time") from None
     if ended.returncode != 0:
-        raise ToolFailed(f"{program}: {ended.stderr.strip() or ended.stdout.strip()}")
+        raise ToolFailed(f"{program}: {ended.stdout.strip()} {ended.stderr.strip()}")
     return ended.stdout

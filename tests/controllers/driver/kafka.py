@@ -14,6 +14,8 @@ class KafkaController(Node):
     # What a JVM exits with that SIGTERM has ended, whatever its shutdown did.
     ends_with = 143
 
+    registers = True
+
     # A snapshot is taken every few seconds, and what snapshots cover is deleted when the node next looks, each 60 s.
     # Followers give a leader up later than the example does, so that it is they who are elected.
     settings = {

@@ -72,5 +72,7 @@ class Node:
     def stop(self):
         """Ends the node in a clean way."""
         self._process.signal(signal.SIGTERM)
-        if self._process.ended(END_SECONDS) != self.ends_with:
-            raise Died(f"node {self.id} did not end cleanly; {self._process.last_words()}")
+        code = self._process.ended(END_SECONDS)
+        if code != self.ends_with:
+            how = "in time" if code is None else f"cleanly but with {code}"
+            raise Died(f"node {self.id} did not end {how}; {self._process.last_words()}")

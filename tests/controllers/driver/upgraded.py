@@ -12,6 +12,8 @@ def upgraded(report, cluster, guest):
     report.check("static voters have no directories", list(status.voters.values()) == [None] * 3, status)
     cluster.admin.write(SETTING, 2)
     same_log(report, cluster, guest, "a static voter")
+    if not guest.registers:
+        cluster.admin.register(guest.seat)
     cluster.upgrade("kraft.version", 1)
     status = cluster.tool.status()
     directories = {id: node.seat.directory for id, node in cluster.nodes.items()}

@@ -1,8 +1,12 @@
 // Obeys the driver's commands with Apache Kafka's Admin client. The commands are described in ../README.md.
 
 import java.io.BufferedReader;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -16,8 +20,18 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.QuorumInfo;
 import org.apache.kafka.clients.admin.RaftVoterEndpoint;
 import org.apache.kafka.clients.admin.RemoveRaftVoterOptions;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.message.ControllerRegistrationRequestData;
+import org.apache.kafka.common.message.ControllerRegistrationRequestData.Feature;
+import org.apache.kafka.common.message.ControllerRegistrationRequestData.Listener;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.ControllerRegistrationRequest;
+import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.utils.Utils;
 
 public final class Quorum {
     private static final ConfigResource EVERY_BROKER = new ConfigResource(ConfigResource.Type.BROKER, "");
@@ -42,6 +56,7 @@ public final class Quorum {
                 new RemoveRaftVoterOptions().setClusterId(cluster(words, 3))).all().get();
             case "write" -> admin.incrementalAlterConfigs(Map.of(EVERY_BROKER, List.of(
                 new AlterConfigOp(new ConfigEntry(words[1], words[2]), AlterConfigOp.OpType.SET)))).all().get();
+            case "register" -> register(Integer.parseInt(words[1]), words[2]);
             default -> throw new IllegalArgumentException("unknown command " + words[0]);
         }
     }
@@ -53,6 +68,29 @@ public final class Quorum {
         print("observer", quorum.observers());
     }
 
+    /** Tells the leader what a voter supports, as a controller does whose state machine is the cluster's metadata. */
+    private void register(int id, String endpoint) throws Exception {
+        Endpoint at = Endpoint.of(endpoint);
+        ControllerRegistrationRequestData registration = new ControllerRegistrationRequestData()
+            .setControllerId(id)
+            .setIncarnationId(Uuid.randomUuid());
+        registration.listeners().add(new Listener().setName(at.listener()).setHost(at.host()).setPort(at.port()));
+        registration.features().add(
+            new Feature().setName("kraft.version").setMinSupportedVersion((short) 0).setMaxSupportedVersion((short) 1));
+        Node leader = admin.describeCluster().controller().get();
+        RequestHeader header = new RequestHeader(ApiKeys.CONTROLLER_REGISTRATION, (short) 0, "driver", 0);
+        try (Socket socket = new Socket(leader.host(), leader.port())) {
+            ByteBuffer request = new ControllerRegistrationRequest(registration, (short) 0).serializeWithHeader(header);
+            DataOutputStream out = new DataOutputStream(socket.getOutputStream());
+            out.writeInt(request.remaining());
+            out.write(Utils.toArray(request));
+            out.flush();
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            ByteBuffer answer = ByteBuffer.wrap(in.readNBytes(in.readInt()));
+            AbstractResponse.parseResponse(answer, header).errorCounts().keySet().forEach(Errors::maybeThrow);
+        }
+    }
+
     private static void print(String kind, Collection<QuorumInfo.ReplicaState> replicas) {
         for (QuorumInfo.ReplicaState replica : replicas) {
             System.out.printf("%s %d %s %d %d%n", kind, replica.replicaId(), replica.replicaDirectoryId(),
@@ -60,13 +98,21 @@ public final class Quorum {
         }
     }
 
-    /** LISTENER://HOST:PORT, or - for none. */
+    /** What an endpoint of a voter is, or none if that is -. */
     private static Set<RaftVoterEndpoint> endpoints(String word) {
         if (word.equals("-")) {
             return Set.of();
         }
-        String[] parts = word.split("://|:");
-        return Set.of(new RaftVoterEndpoint(parts[0], parts[1], Integer.parseInt(parts[2])));
+        Endpoint at = Endpoint.of(word);
+        return Set.of(new RaftVoterEndpoint(at.listener(), at.host(), at.port()));
+    }
+
+    /** LISTENER://HOST:PORT. */
+    private record Endpoint(String listener, String host, int port) {
+        static Endpoint of(String word) {
+            String[] parts = word.split("://|:");
+            return new Endpoint(parts[0], parts[1], Integer.parseInt(parts[2]));
+        }
     }
 
     private static Optional<String> cluster(String[] words, int position) {
