@@ -13,6 +13,7 @@ from admin import Refused
 from cluster import Cluster
 from example import ExampleController
 from kafka import KafkaController
+from leads import leads
 from membership import membership
 from mixed import mixed
 from process import Died, kill_all
@@ -60,19 +61,19 @@ def main():
     def place(directory, cluster, seat, contact):
         return cluster, seat, directory / f"node-{seat.id}", contact
 
-    for name, first, take in (("membership", kind, membership), ("mixed", KafkaController, mixed)):
+    for name, take, first, ids, contact in (
+        ("membership", membership, kind, [1, 2, 3], bootstrap),
+        ("mixed", mixed, KafkaController, [1, 2, 3], bootstrap),
+        ("leads", leads, KafkaController, [1, 2], bootstrap),
+        ("upgraded", upgraded, KafkaController, [1, 2], static),
+    ):
         if name.startswith(options.only):
             with scenario(name) as directory:
-                *voters, last = seats([1, 2, 3, 4])
-                node = partial(place, directory, new_uuid(), contact=bootstrap(voters))
-                cluster = Cluster(directory, [first(*node(seat)) for seat in voters])
+                *others, last = seats([*ids, len(ids) + 1])
+                known = [*others, last] if contact is static else others
+                node = partial(place, directory, new_uuid(), contact=contact(known))
+                cluster = Cluster(directory, [first(*node(seat)) for seat in others])
                 take(report, cluster, kind(*node(last)))
-    if "upgraded".startswith(options.only):
-        with scenario("upgraded") as directory:
-            *others, last = voters = seats([1, 2, 3])
-            node = partial(place, directory, new_uuid(), contact=static(voters))
-            cluster = Cluster(directory, [KafkaController(*node(seat)) for seat in others])
-            upgraded(report, cluster, kind(*node(last)))
     report.close()
     return 1 if report.failed else 0
 

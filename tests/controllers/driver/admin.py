@@ -53,11 +53,8 @@ class Admin:
         """Registers a node with the leader, which a node without the cluster's metadata does not do itself."""
         self._do("register", seat.id, seat.endpoint)
 
-    def write(self, name, value):
-        """Sets a configuration of all brokers, a record of the metadata log."""
-        self._do("write", name, value)
-
     def begin_write(self, name, value):
+        """Sets a configuration of all brokers, a record of the metadata log; `finish` waits until it is committed."""
         self._process.say(f"write {name} {value}")
 
     def finish(self, command="write"):

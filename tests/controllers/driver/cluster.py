@@ -21,6 +21,9 @@ def wait(what, condition, seconds=WAIT_SECONDS):
     return met
 
 
+# What is written to the metadata log.
+SETTING = "log.cleaner.threads"
+
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 
 
@@ -31,27 +34,54 @@ class Cluster:
         self.nodes = {node.id: node for node in nodes}
         self.id = nodes[0].cluster
         addresses = [node.seat.address for node in nodes]
+        # Whether controllers register with the leader.
+        self._is_kafkas = all(node.registers for node in nodes)
         self._addresses = addresses
+        self._written = 1
         self.tool = QuorumTool(addresses)
         self.admin = Admin(addresses, directory / "admin.log")
 
-    def start(self):
-        """Formats and starts the first voters, two at a time where that is work."""
-        seats = [node.seat for node in self.nodes.values() if not node.contact.static]
+    def start(self, *late):
+        """Formats and starts the first voters; those that are late, once the others have a leader."""
+        nodes = [*self.nodes.values(), *late]
+        seats = [node.seat for node in nodes if not node.contact.static]
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda node: node.format(seats), self.nodes.values()))
+            list(pool.map(lambda node: node.format(seats), nodes))
         for node in self.nodes.values():
             node.start()
         for node in self.nodes.values():
             node.started()
-        return wait("a leader is elected", self.quorum)
+        first = wait("a leader is elected", self.quorum)
+        for node in late:
+            self._add(node)
+        return first
 
     def join(self, node):
         """Starts one more node, which is no voter."""
         node.format()
+        self._add(node)
+
+    def _add(self, node):
         node.start()
         node.started()
         self.nodes[node.id] = node
+        if self._is_kafkas and not node.registers:
+            self.admin.register(node.seat)
+
+    def restart(self, id):
+        node = self.nodes[id]
+        node.start()
+        node.started()
+        self.caught_up(id)
+
+    def write(self):
+        """Has a record written to the metadata log, with a value that was not written before."""
+        self.begin_write()
+        self.admin.finish()
+
+    def begin_write(self):
+        self._written += 1
+        self.admin.begin_write(SETTING, self._written)
 
     def quorum(self):
         """What the leader says, if there is one that can be asked."""

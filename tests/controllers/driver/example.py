@@ -39,6 +39,10 @@ class ExampleController(Node):
         self._process = Process(f"node {self.id}", command, self.log, logged=True)
         self._first = []
 
+    def join_by_itself(self):
+        """From its next start on the node adds itself to the voters."""
+        self._command.append("--auto-join")
+
     def started(self):
         self._await(r"^listening on ")
         self._read_directory_id()

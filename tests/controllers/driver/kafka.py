@@ -43,6 +43,14 @@ class KafkaController(Node):
         self._said_before = self.log.read_text(errors="replace").count(STARTED) if self.log.exists() else 0
         self._process = Process(f"controller {self.id}", java.command("kafka.Kafka", self.properties), self.log)
 
+    def join_by_itself(self):
+        """From its next start on the node adds itself to the voters."""
+        self._write_properties({"controller.quorum.auto.join.enable": "true"})
+
+    def be_patient(self):
+        """From its next start on the node leaves it to others to ask for votes."""
+        self._write_properties({"controller.quorum.election.timeout.ms": 60_000})
+
     def started(self):
         """Waits until the node says that it runs."""
         deadline = time.monotonic() + START_SECONDS

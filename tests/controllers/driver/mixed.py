@@ -1,12 +1,9 @@
 """Three of Kafka's controllers and a guest: the guest joins, votes, is needed, crashes, and leaves."""
 
 import metadata
+from checks import knows, leads_no_more, same_log, same_snapshot
 from cluster import wait
 from kafka import KafkaController
-
-# What is written to the metadata log; each value once.
-SETTING = "log.cleaner.threads"
-
 
 def mixed(report, cluster, guest):
     cluster.start()
@@ -19,13 +16,14 @@ def mixed(report, cluster, guest):
     crashes(report, cluster, guest)
     changes_hands(report, cluster, guest)
     leaves(report, cluster, guest)
+    comes_by_itself(report, cluster, guest)
     loses_its_place(report, cluster, guest)
     cluster.stop()
 
 
 def joins(report, cluster, guest):
     """A snapshot is taken first, so that the guest has to fetch that before the log."""
-    cluster.admin.write(SETTING, 2)
+    cluster.write()
     leader = cluster.nodes[cluster.quorum().leader]
     wait("the leader takes a snapshot", lambda: metadata.snapshots(leader.metadata))
     cluster.join(guest)
@@ -53,10 +51,10 @@ def is_needed(report, cluster, guest):
     leader = cluster.quorum().leader
     cluster.other(leader, guest.id).kill()
     before = cluster.quorum().high_watermark
-    cluster.admin.write(SETTING, 3)
+    cluster.write()
     report.check("with one controller dead a record is written", cluster.quorum().high_watermark > before)
     guest.pause()
-    cluster.admin.begin_write(SETTING, 4)
+    cluster.begin_write()
     report.check("but none while the guest is stopped", not cluster.admin.answered(1))
     guest.resume()
     cluster.admin.finish()
@@ -75,16 +73,16 @@ def votes(report, cluster, guest):
     report.check("the guest's vote makes another leader", after.leader != before.leader, after)
     after = leads_no_more(cluster, guest)
     knows(report, guest, "it follows that leader", lambda own: (own.leader, own.epoch) == (after.leader, after.epoch))
-    cluster.admin.write(SETTING, 5)
+    cluster.write()
     cluster.caught_up(guest.id)
     same_log(report, cluster, guest, "a voter")
-    restart(cluster, before.leader)
+    cluster.restart(before.leader)
 
 
 def crashes(report, cluster, guest):
     guest.kill()
-    cluster.admin.write(SETTING, 6)
-    restart(cluster, guest.id)
+    cluster.write()
+    cluster.restart(guest.id)
     status = cluster.tool.status()
     report.check("after a crash the guest is the voter it was", status.voters.get(guest.id) == guest.seat.directory, status)
     same_log(report, cluster, guest, "a voter that crashed")
@@ -95,12 +93,12 @@ def changes_hands(report, cluster, guest):
     guest.stop()
     kafka = KafkaController(*guest.place)
     cluster.nodes[guest.id] = kafka
-    restart(cluster, guest.id)
-    cluster.admin.write(SETTING, 7)
+    cluster.restart(guest.id)
+    cluster.write()
     same_log(report, cluster, kafka, "a controller of Kafka's on the guest's files")
     kafka.stop()
     cluster.nodes[guest.id] = guest
-    restart(cluster, guest.id)
+    cluster.restart(guest.id)
     same_log(report, cluster, guest, "the guest on a Kafka controller's files")
 
 
@@ -110,9 +108,19 @@ def leaves(report, cluster, guest):
     quorum = cluster.once("the guest is an observer again", lambda quorum: guest.id in quorum.observers)
     report.check("and three voters are left", len(quorum.voters) == 3 and guest.id not in quorum.voters, quorum)
     knows(report, guest, "it is a voter no more", lambda own: guest.id not in own.voters)
-    cluster.admin.write(SETTING, 8)
+    cluster.write()
     cluster.caught_up(guest.id)
     same_log(report, cluster, guest, "a voter that was removed")
+
+
+def comes_by_itself(report, cluster, guest):
+    """With controller.quorum.auto.join.enable nobody has to add the guest."""
+    guest.kill()
+    guest.join_by_itself()
+    cluster.restart(guest.id)
+    quorum = cluster.once("the guest is a voter again", lambda quorum: guest.id in quorum.voters)
+    report.check("the guest adds itself", quorum.voters[guest.id] == guest.seat.directory, quorum)
+    same_log(report, cluster, guest, "a voter that added itself")
 
 
 def loses_its_place(report, cluster, guest):
@@ -125,42 +133,6 @@ def loses_its_place(report, cluster, guest):
         lambda: (kept := metadata.snapshots(leader.metadata)) and metadata.offset(next(iter(kept))) > end,
         seconds=150,
     )
-    restart(cluster, guest.id)
+    cluster.restart(guest.id)
     same_snapshot(report, leader, guest)
     same_log(report, cluster, guest, "a replica that was away for too long")
-
-
-def leads_no_more(cluster, guest):
-    """Has the guest hand over if it was elected: as a leader it would have nothing to write."""
-    while (quorum := cluster.once("there is a leader", lambda quorum: True)).leader == guest.id:
-        guest.stop()
-        restart(cluster, guest.id)
-    return quorum
-
-
-def restart(cluster, id):
-    node = cluster.nodes[id]
-    node.start()
-    node.started()
-    cluster.caught_up(id)
-
-
-def same_snapshot(report, leader, guest):
-    mine, theirs = metadata.snapshots(guest.metadata), metadata.snapshots(leader.metadata)
-    common = max(mine.keys() & theirs.keys(), default=None)
-    if report.check("the guest has fetched a snapshot of the leader's", common, f"{list(mine)}, not of {list(theirs)}"):
-        report.check("with the same bytes", mine[common].read_bytes() == theirs[common].read_bytes())
-
-
-def same_log(report, cluster, guest, state):
-    """The guest's log and the leader's, up to what the leader has committed and both have written."""
-    quorum = cluster.caught_up(guest.id)
-    logs = guest.metadata, cluster.nodes[quorum.leader].metadata
-    upto = min(quorum.high_watermark, quorum.ends[guest.id])
-    report.check(f"{state} has the leader's log, {metadata.compared(*logs, upto)} batches", not (d := metadata.difference(*logs, upto)), d)
-
-
-def knows(report, guest, what, condition):
-    """What the guest itself says, if it is one that says."""
-    if guest.status():
-        report.check(f"the guest says that {what}", wait(what, lambda: condition(guest.status())))

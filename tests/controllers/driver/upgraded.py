@@ -1,19 +1,16 @@
 """Two of Kafka's controllers and a guest with static voters, upgraded to dynamic ones by Kafka's tool."""
 
 from dump import dump
-from mixed import SETTING, knows, leads_no_more, same_log
+from checks import knows, leads_no_more, same_log
 
 
 def upgraded(report, cluster, guest):
-    cluster.start()
-    cluster.join(guest)
+    cluster.start(guest)
     cluster.caught_up(guest.id)
     status = cluster.tool.status()
     report.check("static voters have no directories", list(status.voters.values()) == [None] * 3, status)
-    cluster.admin.write(SETTING, 2)
+    cluster.write()
     same_log(report, cluster, guest, "a static voter")
-    if not guest.registers:
-        cluster.admin.register(guest.seat)
     cluster.upgrade("kraft.version", 1)
     status = cluster.tool.status()
     directories = {id: node.seat.directory for id, node in cluster.nodes.items()}
@@ -24,7 +21,7 @@ def upgraded(report, cluster, guest):
     after = cluster.once("another leader is elected", lambda quorum: quorum.epoch > status.epoch)
     report.check("the guest's vote makes another leader", after.leader != status.leader, after)
     leads_no_more(cluster, guest)
-    cluster.admin.write(SETTING, 3)
+    cluster.write()
     same_log(report, cluster, guest, "a voter of two that are left")
     dumped = dump(*sorted(guest.metadata.glob("*.log")))
     report.check("Kafka's tool reads the guest's log", dumped.batches and not dumped.invalid, dumped)

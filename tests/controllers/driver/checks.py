@@ -1,0 +1,35 @@
+"""What several scenarios check of a guest in a quorum of Kafka's controllers."""
+
+import metadata
+from cluster import wait
+
+
+def leads_no_more(cluster, guest):
+    """Has the guest hand over if it was elected: as a leader it would have nothing to write."""
+    while (quorum := cluster.once("there is a leader", lambda quorum: True)).leader == guest.id:
+        guest.stop()
+        cluster.restart(guest.id)
+    return quorum
+
+
+def same_snapshot(report, leader, guest):
+    mine, theirs = metadata.snapshots(guest.metadata), metadata.snapshots(leader.metadata)
+    common = max(mine.keys() & theirs.keys(), default=None)
+    if report.check("the guest has fetched a snapshot of the leader's", common, f"{list(mine)}, not of {list(theirs)}"):
+        report.check("with the same bytes", mine[common].read_bytes() == theirs[common].read_bytes())
+
+
+def same_log(report, cluster, guest, state):
+    """The guest's log and the leader's, up to what the leader has committed and both have written."""
+    for _ in range(3):
+        cluster.write()
+    quorum = cluster.caught_up(guest.id)
+    logs = guest.metadata, cluster.nodes[quorum.leader].metadata
+    upto = min(quorum.high_watermark, quorum.ends[guest.id])
+    report.check(f"{state} has the leader's log, {metadata.compared(*logs, upto)} batches", not (d := metadata.difference(*logs, upto)), d)
+
+
+def knows(report, guest, what, condition):
+    """What the guest itself says, if it is one that says."""
+    if guest.status():
+        report.check(f"the guest says that {what}", wait(what, lambda: condition(guest.status())))

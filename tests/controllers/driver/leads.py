@@ -1,0 +1,67 @@
+"""Two of Kafka's controllers and a guest that comes to lead them: they follow, and take over when it goes."""
+
+import metadata
+from checks import same_log
+
+
+def leads(report, cluster, guest):
+    cluster.start(guest)
+    cluster.caught_up(guest.id)
+    first = cluster.nodes[cluster.quorum().leader]
+    second = cluster.other(first.id, guest.id)
+    is_elected(report, cluster, guest, first, second)
+    is_followed(report, cluster, guest, first, second)
+    changes_voters(report, cluster, guest, second)
+    hands_over(report, cluster, guest)
+    cluster.stop()
+
+
+def is_elected(report, cluster, guest, first, second):
+    """The log of the controller that is left does not go beyond the guest's, and it asks for no votes."""
+    before = cluster.quorum()
+    for controller in (first, second):
+        controller.be_patient()
+    second.stop()
+    cluster.caught_up(guest.id)
+    first.kill()
+    second.start()
+    second.started()
+    after = cluster.once("the guest leads", lambda quorum: quorum.leader == guest.id)
+    report.check("a controller of Kafka's elects the guest", after.epoch > before.epoch and after.voters == before.voters, after)
+
+
+def is_followed(report, cluster, guest, first, second):
+    """The controller that was killed may have more in its log, which it gives up."""
+    cluster.restart(first.id)
+    cluster.caught_up(second.id)
+    status = cluster.tool.status()
+    report.check("Kafka's tool sees the guest lead", status.leader == guest.id, status)
+    report.check("in a quorum of three", len(status.voters) == 3 and not status.observers, status)
+    rows = cluster.tool.replication()
+    caught_up = all(rows[node.id].role == "Follower" and rows[node.id].lag == 0 for node in (first, second))
+    report.check("Kafka's controllers follow it and have caught up", caught_up, rows)
+    for node in (first, second):
+        difference = metadata.difference(node.metadata, guest.metadata, status.high_watermark)
+        report.check(f"controller {node.id} has the guest's log", not difference, difference)
+
+
+def changes_voters(report, cluster, guest, second):
+    said = cluster.tool.remove(second.seat)
+    report.check("the guest removes a controller of Kafka's", said.startswith("Removed"), said)
+    cluster.once("that is an observer", lambda quorum: second.id in quorum.observers)
+    said = cluster.tool.add(second.properties)
+    report.check("and adds it again", said.startswith("Added"), said)
+    quorum = cluster.caught_up(second.id)
+    report.check("as the voter it was", quorum.voters.get(second.id) == second.seat.directory, quorum)
+    difference = metadata.difference(second.metadata, guest.metadata, quorum.high_watermark)
+    report.check("with the guest's log", not difference, difference)
+
+
+def hands_over(report, cluster, guest):
+    before = cluster.quorum()
+    guest.stop()
+    after = cluster.once("another leads", lambda quorum: quorum.leader != guest.id)
+    report.check("when the guest ends a controller of Kafka's takes over", after.epoch > before.epoch, after)
+    cluster.write()
+    cluster.restart(guest.id)
+    same_log(report, cluster, guest, "a leader that came back")
