@@ -25,6 +25,7 @@ from upgraded import upgraded
 # The whole run, installation included, is over by then.
 RUN_SECONDS = 900
 
+
 def main():
     options = arguments()
     limit(RUN_SECONDS)
@@ -58,22 +59,25 @@ def main():
 
     kind = KafkaController if options.kafka else partial(ExampleController, options.program or build("controller"))
 
-    def place(directory, cluster, seat, contact):
-        return cluster, seat, directory / f"node-{seat.id}", contact
+    def take(steps, first, others, contact, *more):
+        """Takes the steps with nodes of the first kind, and more of other kinds."""
+        name = steps.__name__
+        if not name.startswith(options.only):
+            return
+        with scenario(name) as directory:
+            places = seats(range(1, others + len(more) + 1))
+            cluster = new_uuid()
+            known = contact(places[:others] if contact is bootstrap else places)
+            nodes = [
+                kind(cluster, seat, directory / f"node-{seat.id}", known)
+                for kind, seat in zip([first] * others + list(more), places)
+            ]
+            steps(report, Cluster(directory, nodes[:others]), *nodes[others:])
 
-    for name, take, first, ids, contact in (
-        ("membership", membership, kind, [1, 2, 3], bootstrap),
-        ("mixed", mixed, KafkaController, [1, 2, 3], bootstrap),
-        ("leads", leads, KafkaController, [1, 2], bootstrap),
-        ("upgraded", upgraded, KafkaController, [1, 2], static),
-    ):
-        if name.startswith(options.only):
-            with scenario(name) as directory:
-                *others, last = seats([*ids, len(ids) + 1])
-                known = [*others, last] if contact is static else others
-                node = partial(place, directory, new_uuid(), contact=contact(known))
-                cluster = Cluster(directory, [first(*node(seat)) for seat in others])
-                take(report, cluster, kind(*node(last)))
+    take(membership, kind, 3, bootstrap, kind)
+    take(mixed, KafkaController, 3, bootstrap, kind)
+    take(leads, KafkaController, 2, bootstrap, kind, KafkaController)
+    take(upgraded, KafkaController, 2, static, kind)
     report.close()
     return 1 if report.failed else 0
 

@@ -53,9 +53,9 @@ class Admin:
         """Registers a node with the leader, which a node without the cluster's metadata does not do itself."""
         self._do("register", seat.id, seat.endpoint)
 
-    def begin_write(self, name, value):
-        """Sets a configuration of all brokers, a record of the metadata log; `finish` waits until it is committed."""
-        self._process.say(f"write {name} {value}")
+    def begin_write(self, text, records=1, size=0):
+        """Has records written to the metadata log, each with the text and so many bytes; `finish` waits for the commit."""
+        self._process.say(f"write {records} {size} {text}")
 
     def finish(self, command="write"):
         lines = []

@@ -12,11 +12,13 @@ def leads_no_more(cluster, guest):
     return quorum
 
 
-def same_snapshot(report, leader, guest):
-    mine, theirs = metadata.snapshots(guest.metadata), metadata.snapshots(leader.metadata)
+def same_snapshot(report, leader, follower):
+    mine, theirs = metadata.snapshots(follower.metadata), metadata.snapshots(leader.metadata)
     common = max(mine.keys() & theirs.keys(), default=None)
-    if report.check("the guest has fetched a snapshot of the leader's", common, f"{list(mine)}, not of {list(theirs)}"):
-        report.check("with the same bytes", mine[common].read_bytes() == theirs[common].read_bytes())
+    what = f"node {follower.id} has fetched a snapshot of the leader's"
+    if report.check(what, common, f"{list(mine)}, not of {list(theirs)}"):
+        mine, theirs = mine[common].read_bytes(), theirs[common].read_bytes()
+        report.check(f"with the same {len(theirs)} bytes", mine == theirs)
 
 
 def same_log(report, cluster, guest, state):

@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import java
+import metadata
 from admin import Admin, Refused
 from process import Died
 from tool import QuorumTool
@@ -21,8 +22,8 @@ def wait(what, condition, seconds=WAIT_SECONDS):
     return met
 
 
-# What is written to the metadata log.
-SETTING = "log.cleaner.threads"
+# More than a follower of Kafka's fetches of a snapshot at once (controller.quorum.fetch.snapshot.max.bytes).
+SNAPSHOT_BYTES = 1 << 20
 
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 
@@ -37,13 +38,13 @@ class Cluster:
         # Whether controllers register with the leader.
         self._is_kafkas = all(node.registers for node in nodes)
         self._addresses = addresses
-        self._written = 1
+        self._written = 0
         self.tool = QuorumTool(addresses)
         self.admin = Admin(addresses, directory / "admin.log")
 
-    def start(self, *late):
-        """Formats and starts the first voters; those that are late, once the others have a leader."""
-        nodes = [*self.nodes.values(), *late]
+    def start(self, later=()):
+        """Formats the first voters and starts them, except for those that are to be added later."""
+        nodes = [*self.nodes.values(), *later]
         seats = [node.seat for node in nodes if not node.contact.static]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda node: node.format(seats), nodes))
@@ -51,17 +52,15 @@ class Cluster:
             node.start()
         for node in self.nodes.values():
             node.started()
-        first = wait("a leader is elected", self.quorum)
-        for node in late:
-            self._add(node)
-        return first
+        return wait("a leader is elected", self.quorum)
 
     def join(self, node):
         """Starts one more node, which is no voter."""
         node.format()
-        self._add(node)
+        self.add(node)
 
-    def _add(self, node):
+    def add(self, node):
+        """Starts a node that is formatted."""
         node.start()
         node.started()
         self.nodes[node.id] = node
@@ -74,14 +73,21 @@ class Cluster:
         node.started()
         self.caught_up(id)
 
-    def write(self):
-        """Has a record written to the metadata log, with a value that was not written before."""
-        self.begin_write()
+    def write(self, **size):
+        """Has something written to the metadata log that was not written before."""
+        self.begin_write(**size)
         self.admin.finish()
 
-    def begin_write(self):
+    def begin_write(self, **size):
         self._written += 1
-        self.admin.begin_write(SETTING, self._written)
+        self.admin.begin_write(self._written, **size)
+
+    def snapshot(self):
+        """Has the leader take a snapshot that is fetched in more than one part; that leader."""
+        self.write(records=50, size=30_000)
+        leader = self.nodes[self.quorum().leader]
+        wait("the leader takes a snapshot", lambda: metadata.largest(leader.metadata) > SNAPSHOT_BYTES)
+        return leader
 
     def quorum(self):
         """What the leader says, if there is one that can be asked."""

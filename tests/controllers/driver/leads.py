@@ -1,16 +1,20 @@
 """Two of Kafka's controllers and a guest that comes to lead them: they follow, and take over when it goes."""
 
 import metadata
-from checks import same_log
+from checks import same_log, same_snapshot
 
 
-def leads(report, cluster, guest):
-    cluster.start(guest)
+def leads(report, cluster, guest, newcomer):
+    cluster.start(later=[guest])
+    leader = cluster.snapshot()
+    cluster.add(guest)
     cluster.caught_up(guest.id)
+    same_snapshot(report, leader, guest)
     first = cluster.nodes[cluster.quorum().leader]
     second = cluster.other(first.id, guest.id)
     is_elected(report, cluster, guest, first, second)
     is_followed(report, cluster, guest, first, second)
+    serves_snapshots(report, cluster, guest, newcomer)
     changes_voters(report, cluster, guest, second)
     hands_over(report, cluster, guest)
     cluster.stop()
@@ -43,6 +47,15 @@ def is_followed(report, cluster, guest, first, second):
     for node in (first, second):
         difference = metadata.difference(node.metadata, guest.metadata, status.high_watermark)
         report.check(f"controller {node.id} has the guest's log", not difference, difference)
+
+
+def serves_snapshots(report, cluster, guest, newcomer):
+    """A controller without a log gets the snapshot that the guest got."""
+    cluster.join(newcomer)
+    quorum = cluster.caught_up(newcomer.id)
+    same_snapshot(report, guest, newcomer)
+    difference = metadata.difference(newcomer.metadata, guest.metadata, quorum.high_watermark)
+    report.check("a controller that joins has the guest's log", not difference, difference)
 
 
 def changes_voters(report, cluster, guest, second):

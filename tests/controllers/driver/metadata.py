@@ -36,6 +36,11 @@ def snapshots(directory):
     return {name: path for name, path in sorted(found.items()) if not name.startswith("0" * 20 + "-")}
 
 
+def largest(directory):
+    """The bytes of the largest snapshot."""
+    return max((path.stat().st_size for path in snapshots(directory).values()), default=0)
+
+
 def offset(snapshot):
     """How far a snapshot reaches."""
     return int(snapshot.split("-")[0])

@@ -23,9 +23,7 @@ def mixed(report, cluster, guest):
 
 def joins(report, cluster, guest):
     """A snapshot is taken first, so that the guest has to fetch that before the log."""
-    cluster.write()
-    leader = cluster.nodes[cluster.quorum().leader]
-    wait("the leader takes a snapshot", lambda: metadata.snapshots(leader.metadata))
+    leader = cluster.snapshot()
     cluster.join(guest)
     quorum = cluster.once("the guest is an observer", lambda quorum: guest.id in quorum.observers)
     report.check("the leader knows the guest's directory", quorum.observers[guest.id] == guest.seat.directory, quorum)

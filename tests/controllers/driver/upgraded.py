@@ -5,7 +5,8 @@ from checks import knows, leads_no_more, same_log
 
 
 def upgraded(report, cluster, guest):
-    cluster.start(guest)
+    cluster.start(later=[guest])
+    cluster.add(guest)
     cluster.caught_up(guest.id)
     status = cluster.tool.status()
     report.check("static voters have no directories", list(status.voters.values()) == [None] * 3, status)

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.Socket;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -54,8 +55,7 @@ public final class Quorum {
                 new AddRaftVoterOptions().setClusterId(cluster(words, 4))).all().get();
             case "remove" -> admin.removeRaftVoter(Integer.parseInt(words[1]), Uuid.fromString(words[2]),
                 new RemoveRaftVoterOptions().setClusterId(cluster(words, 3))).all().get();
-            case "write" -> admin.incrementalAlterConfigs(Map.of(EVERY_BROKER, List.of(
-                new AlterConfigOp(new ConfigEntry(words[1], words[2]), AlterConfigOp.OpType.SET)))).all().get();
+            case "write" -> write(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3]);
             case "register" -> register(Integer.parseInt(words[1]), words[2]);
             default -> throw new IllegalArgumentException("unknown command " + words[0]);
         }
@@ -66,6 +66,16 @@ public final class Quorum {
         System.out.printf("quorum %d %d %d%n", quorum.leaderId(), quorum.leaderEpoch(), quorum.highWatermark());
         print("voter", quorum.voters());
         print("observer", quorum.observers());
+    }
+
+    /** Sets so many configurations of all brokers that nobody reads, each to a text of so many bytes. */
+    private void write(int count, int bytes, String text) throws Exception {
+        List<AlterConfigOp> changes = new ArrayList<>();
+        for (int n = 0; n < count; n++) {
+            ConfigEntry entry = new ConfigEntry("written." + n, text.repeat(bytes / text.length() + 1));
+            changes.add(new AlterConfigOp(entry, AlterConfigOp.OpType.SET));
+        }
+        admin.incrementalAlterConfigs(Map.of(EVERY_BROKER, changes)).all().get();
     }
 
     /** Tells the leader what a voter supports, as a controller does whose state machine is the cluster's metadata. */
