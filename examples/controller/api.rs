@@ -13,8 +13,8 @@ use std::ops::RangeInclusive;
 const FETCH_BY_ID: i16 = 13;
 
 /// The APIs beside those of the quorum.
-const OTHERS: [(ApiKey, RangeInclusive<i16>); 2] =
-    [(ApiKey::Produce, 3..=13), (ApiKey::DescribeCluster, 0..=2)];
+const OTHERS: [(ApiKey, RangeInclusive<i16>); 3] =
+    [(ApiKey::Produce, 3..=13), (ApiKey::UpdateFeatures, 0..=2), (ApiKey::DescribeCluster, 0..=2)];
 
 /// What a request is about.
 #[derive(Debug)]

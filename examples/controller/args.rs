@@ -26,7 +26,8 @@ and at the first start at most one of these; with none it is an observer, until 
 
   --voters ID@HOST:PORT,...     static voters (controller.quorum.voters), at each start
   --auto-join                   add itself to the voters
-  --snapshot-records N          records of the log after which a snapshot is made; 0: never (0)
+  --snapshot-records N          records of the log after which a snapshot is made; 0: never, as it has to be beside
+                                Kafka's own controllers, whose metadata the node does not understand (0)
   --election-timeout MS         controller.quorum.election.timeout.ms (1000)
   --fetch-timeout MS            controller.quorum.fetch.timeout.ms (2000)
   --connections N               connections served at once (1000)

@@ -17,7 +17,7 @@ pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 const MAX_RESPONSE: usize = 64 << 20;
 
 /// How long an answer may take. An append is answered when it is committed.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection to a node.
 #[derive(Debug)]

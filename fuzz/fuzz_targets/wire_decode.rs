@@ -67,8 +67,7 @@ fuzz_target!(|input: &[u8]| {
 
 fn table() -> Vec<(Way, i16, RangeInclusive<i16>)> {
     let keys = || 0..=i16::from(u8::MAX);
-    let requests =
-        keys().filter_map(|key| Some((Way::Request, key, supported_versions(key)?)));
+    let requests = keys().filter_map(|key| Some((Way::Request, key, supported_versions(key)?)));
     let responses =
         keys().filter_map(|key| Some((Way::Response, key, supported_response_versions(key)?)));
     let asked = served_versions().map(|(key, versions)| (Way::Asked, key, versions));

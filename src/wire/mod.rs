@@ -1,8 +1,9 @@
 //! Conversions to and from the messages of the [`kafka_protocol`] crate (feature `wire`).
 //!
-//! [`decode_request`] decodes what a client sent without letting it choose how much memory that
-//! takes; [`fetch`] and [`kraft`] convert between messages and the inputs and outputs of
-//! [`crate::fetch`] and [`crate::kraft`], [`producer`] reads record batches for [`crate::producer`].
+//! [`decode_request`] and [`decode_response`] decode what a client or a peer sent without letting it
+//! choose how much memory that takes; [`fetch`] and [`kraft`] convert between messages and the inputs
+//! and outputs of [`crate::fetch`] and [`crate::kraft`], [`producer`] reads record batches for
+//! [`crate::producer`].
 //! Records and other byte strings are moved or shared, never copied.
 
 pub mod fetch;

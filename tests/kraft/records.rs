@@ -365,7 +365,7 @@ fn a_batch_of_data_has_no_keys_and_one_time() {
         10 00 00 00 01 04 6162 00\
         0e 00 00 02 01 02 63 00";
     let expected: String = expected.split_whitespace().collect();
-    let written: String = out.iter().map(|byte| format!("{byte:02x}")).collect();
+    let written = hex(&out);
     assert_eq!(written.len(), expected.len());
     let checksum = expected.find('?').unwrap();
     assert_eq!(written[..checksum], expected[..checksum]);

@@ -33,6 +33,7 @@ use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::txn_offset_commit_request::{
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
 };
+use kafka_protocol::messages::update_features_request::FeatureUpdateKey;
 use kafka_protocol::messages::write_txn_markers_request::{
     WritableTxnMarker, WritableTxnMarkerTopic,
 };
@@ -44,7 +45,7 @@ use kafka_protocol::messages::{
     HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest,
     ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
     OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind, SyncGroupRequest, TopicName,
-    TxnOffsetCommitRequest, WriteTxnMarkersRequest,
+    TxnOffsetCommitRequest, UpdateFeaturesRequest, WriteTxnMarkersRequest,
 };
 use kafka_protocol::protocol::{Encodable, StrBytes};
 use uuid::Uuid;
@@ -170,6 +171,7 @@ fn body(key: ApiKey, v: i16) -> RequestKind {
                 .with_endpoint_type(if v >= 1 { 2 } else { 1 })
                 .with_include_fenced_brokers(v >= 2),
         ),
+        ApiKey::UpdateFeatures => RequestKind::UpdateFeatures(update_features(v)),
         ApiKey::DescribeProducers => RequestKind::DescribeProducers(describe_producers()),
         ApiKey::ConsumerGroupHeartbeat => RequestKind::ConsumerGroupHeartbeat(heartbeat(v)),
         other => panic!("{other:?} has no filled request: add one"),
@@ -501,6 +503,18 @@ fn write_txn_markers() -> WriteTxnMarkersRequest {
         .with_topics(vec![topic])
         .with_coordinator_epoch(3);
     WriteTxnMarkersRequest::default().with_markers(vec![marker])
+}
+
+fn update_features(v: i16) -> UpdateFeaturesRequest {
+    let update = FeatureUpdateKey::default()
+        .with_feature(text("kraft.version"))
+        .with_max_version_level(1)
+        .with_allow_downgrade(v == 0)
+        .with_upgrade_type(if v >= 1 { 3 } else { 1 });
+    UpdateFeaturesRequest::default()
+        .with_timeout_ms(1_000)
+        .with_feature_updates(vec![update.clone(), update])
+        .with_validate_only(v >= 1)
 }
 
 fn describe_producers() -> DescribeProducersRequest {

@@ -32,7 +32,7 @@ fn every_api_and_version_decodes_to_what_was_encoded() {
         assert_eq!(decoded, Ok((header, body)), "{key:?} v{version}");
         count += 1;
     }
-    assert_eq!(count, 188);
+    assert_eq!(count, 191);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the node says of itself and of the cluster.
 
 use super::Node;
+use super::features::KRAFT_VERSION;
 use crate::api;
 use kafka_coordination::kraft::{DescribeVersion, QuorumDescription, SupportedVersions};
 use kafka_coordination::wire::kraft::api_versions_response;
@@ -24,7 +25,7 @@ impl Node {
     pub(super) fn api_versions(&self, version: i16) -> ApiVersionsResponse {
         let level = self.replica.kraft_version().level();
         let finalized = FinalizedFeatureKey::default()
-            .with_name(StrBytes::from_static_str("kraft.version"))
+            .with_name(StrBytes::from_static_str(KRAFT_VERSION))
             .with_min_version_level(level)
             .with_max_version_level(level);
         let finalized = Some(finalized).filter(|_| version >= FEATURES && level > 0);

@@ -7,6 +7,7 @@
 mod appends;
 mod describe;
 mod effects;
+mod features;
 mod reads;
 mod replies;
 mod requests;

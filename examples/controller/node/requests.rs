@@ -78,10 +78,13 @@ impl Node {
         self.owed.insert(id, Owed { to: to.clone(), reply });
     }
 
-    fn answer_other(&self, to: &ReplyTo, request: &RequestKind) -> Result<Bytes, WireError> {
+    fn answer_other(&mut self, to: &ReplyTo, request: &RequestKind) -> Result<Bytes, WireError> {
         match request {
             RequestKind::DescribeCluster(request) => {
                 to.encode(&self.describe_cluster(to.version(), request))
+            }
+            RequestKind::UpdateFeatures(request) => {
+                to.encode(&self.update_features(to.version(), request))
             }
             RequestKind::Fetch(request) => to.encode(&self.read_machine(request)),
             // Nothing else is let through.

@@ -74,6 +74,10 @@ impl Cluster {
         Ok(node.address.clone())
     }
 
+    pub(super) fn addresses_of(&self, ids: &[i32]) -> Result<Vec<Address>, Failure> {
+        ids.iter().map(|id| self.address(*id)).collect()
+    }
+
     pub(super) fn directory_id(&self, id: i32) -> Result<DirectoryId, Failure> {
         let meta = fs::read_to_string(self.data_dir(id).join("meta.properties"))?;
         let line = meta.lines().find_map(|line| line.strip_prefix("directory.id="));
@@ -96,9 +100,16 @@ impl Cluster {
 
     /// Starts a node that knows nobody but whom to ask.
     pub(super) fn start_observer(&mut self, id: i32) -> Result<(), Failure> {
+        let servers = self.servers();
+        self.start(id, &["--bootstrap-servers".to_owned(), servers])
+    }
+
+    /// The nodes that run, as a configuration names them.
+    fn servers(&self) -> String {
+        let addresses = self.addresses();
         let servers: Vec<_> =
-            self.addresses().iter().map(|at| format!("{}:{}", at.host, at.port)).collect();
-        self.start(id, &["--bootstrap-servers".to_owned(), servers.join(",")])
+            addresses.iter().map(|at| format!("{}:{}", at.host, at.port)).collect();
+        servers.join(",")
     }
 
     /// Starts a node again, which finds on its disk what it has to know.
@@ -132,17 +143,32 @@ impl Cluster {
         Ok(())
     }
 
-    /// Tells all nodes to end, and waits until they have. They say that all is well.
-    pub(super) async fn terminate(&mut self) -> Result<(), Failure> {
-        for node in self.nodes.values_mut() {
+    /// Holds a node as it is, or lets it go on.
+    pub(super) fn pause(&self, id: i32, is_paused: bool) -> Result<(), Failure> {
+        let process = self.nodes.get(&id).and_then(|node| node.process.as_ref());
+        signal(process.ok_or("it does not run")?, if is_paused { "-STOP" } else { "-CONT" })
+    }
+
+    /// Replaces a node by a new one at the same place, with an empty disk and a wish to be a voter.
+    pub(super) fn replace(&mut self, id: i32) -> Result<(), Failure> {
+        self.kill(id)?;
+        fs::remove_dir_all(self.data_dir(id))?;
+        let servers = self.servers();
+        self.start(id, &["--auto-join".to_owned(), "--bootstrap-servers".to_owned(), servers])
+    }
+
+    /// Tells these nodes to end, and waits until they have. They say that all is well.
+    pub(super) async fn terminate(&mut self, ids: &[i32]) -> Result<(), Failure> {
+        let mut nodes: Vec<_> = self.nodes.iter_mut().filter(|(id, _)| ids.contains(id)).collect();
+        for (_, node) in &mut nodes {
             let Some(process) = &mut node.process else { continue };
             if cfg!(unix) {
-                Command::new("kill").args(["-TERM", &process.id().to_string()]).status()?;
+                signal(process, "-TERM")?;
             } else {
                 process.kill()?;
             }
         }
-        for (id, node) in &mut self.nodes {
+        for (id, node) in nodes {
             let Some(mut process) = node.process.take() else { continue };
             let mut status = None;
             until(&format!("{id} ends"), async || {
@@ -196,6 +222,19 @@ impl Cluster {
         .await
     }
 
+    /// Waits until this node is a voter with another directory than this one.
+    pub(super) async fn has_replaced(&self, id: i32, old: DirectoryId) -> Result<(), Failure> {
+        until(&format!("{id} is a voter again"), async || {
+            let (_, leader) = self.leader().await?;
+            let response = status::describe(&leader).await?;
+            let partition = status::partition(&response).ok_or("no partition")?;
+            let voter = partition.current_voters.iter().find(|voter| voter.replica_id == id);
+            let directory = voter.map(|voter| DirectoryId::from_uuid(voter.replica_directory_id));
+            Ok(directory.is_some_and(|directory| directory != Some(old)))
+        })
+        .await
+    }
+
     /// Kills a node, appends half a batch to its log, and starts it again: it comes back with what it had.
     pub(super) async fn tear(&mut self, id: i32) -> Result<(), Failure> {
         self.kill(id)?;
@@ -215,6 +254,11 @@ impl Cluster {
         }
         Err(format!("{id} has not cut the log").into())
     }
+}
+
+fn signal(process: &Child, name: &str) -> Result<(), Failure> {
+    let status = Command::new("kill").args([name, &process.id().to_string()]).status()?;
+    if status.success() { Ok(()) } else { Err(format!("kill {name}: {status}").into()) }
 }
 
 impl Node {

@@ -40,6 +40,7 @@ pub(crate) async fn run() -> Result<bool, Failure> {
 /// Gives how many records were written.
 async fn scenario(cluster: &mut Cluster) -> Result<usize, Failure> {
     let first = [1, 2, 3];
+    let all = [1, 2, 3, 4, 5];
     for id in first {
         cluster.start_voter(id, &first)?;
     }
@@ -49,71 +50,114 @@ async fn scenario(cluster: &mut Cluster) -> Result<usize, Failure> {
     let run = Run::start(cluster.addresses(), HostRandom::new().draw(), WRITERS);
     progress(&run).await?;
     ok("records are written");
-
-    for id in first {
-        let (leader, _) = cluster.leader().await?;
-        let role = if id == leader { "the leader" } else { "a follower" };
-        cluster.kill(id)?;
-        progress(&run).await?;
-        cluster.restart(id)?;
-        cluster.caught_up(id).await?;
-        ok(format_args!("kill -9 of {id}, {role}"));
-    }
-    let (leader, _) = cluster.leader().await?;
-    cluster.kill(leader)?;
-    progress(&run).await?;
-    cluster.restart(leader)?;
-    cluster.caught_up(leader).await?;
-    ok(format_args!("kill -9 of {leader}, the leader"));
-
+    kill_in_turn(cluster, &run, &first).await?;
     for id in [4, 5] {
         cluster.start_observer(id)?;
         cluster.caught_up(id).await?;
         voters::add(cluster, id).await?;
     }
-    cluster.has_voters(&[1, 2, 3, 4, 5]).await?;
+    cluster.has_voters(&all).await?;
     run.ask(cluster.addresses());
     ok("two more are voters");
-    let (leader, _) = cluster.leader().await?;
-    let other = [1, 2, 3, 4, 5].into_iter().find(|id| *id != leader).unwrap_or(leader);
-    cluster.kill(leader)?;
-    cluster.kill(other)?;
-    progress(&run).await?;
-    for id in [leader, other] {
-        cluster.restart(id)?;
-        cluster.caught_up(id).await?;
-    }
-    ok(format_args!("kill -9 of {leader}, the leader, and {other} of five"));
-
-    let mut left = vec![1, 2, 3, 4, 5];
-    for _ in 0..2 {
-        let (leader, _) = cluster.leader().await?;
-        voters::remove(cluster, leader).await?;
-        left.retain(|id| *id != leader);
-        cluster.has_voters(&left).await?;
-        progress(&run).await?;
-        ok(format_args!("{leader} has led and is no voter any more"));
-    }
+    kill_together(cluster, &run, &all).await?;
+    let old = cluster.directory_id(4)?;
+    cluster.replace(4)?;
+    cluster.has_replaced(4, old).await?;
+    ok("4 has lost its disk and is a voter again");
+    let left = shrink(cluster, &run, &all).await?;
 
     let logs = run.stop().await;
     let found = check_nodes(&cluster.addresses(), &logs, PATIENCE).await?;
-    ok(format_args!("all that was acknowledged is on all five, once and in order"));
-
+    ok("all that was acknowledged is on all five, once and in order");
     cluster.tear(left.first().copied().unwrap_or(1)).await?;
     ok("a torn batch is cut off");
-    cluster.terminate().await?;
-    for id in [1, 2, 3, 4, 5] {
+    cluster.terminate(&all).await?;
+    for id in all {
         cluster.restart(id)?;
     }
     cluster.has_voters(&left).await?;
     check_nodes(&cluster.addresses(), &logs, PATIENCE).await?;
-    ok("all of it is there after all were restarted");
+    ok("all of it is there after all have ended and started again");
     let run = Run::start(cluster.addresses(), HostRandom::new().draw(), WRITERS);
     progress(&run).await?;
     let logs = run.stop().await;
     let more = check_nodes(&cluster.addresses(), &logs, PATIENCE).await?;
     ok("and more is written");
     Ok(found + more)
+}
+
+/// Kills each node while records are written, and then whoever leads; at last a leader is told to end.
+async fn kill_in_turn(cluster: &mut Cluster, run: &Run, ids: &[i32]) -> Result<(), Failure> {
+    for id in ids {
+        let (leader, _) = cluster.leader().await?;
+        let role = if *id == leader { "the leader" } else { "a follower" };
+        cluster.kill(*id)?;
+        come_back(cluster, run, &[*id]).await?;
+        ok(format_args!("kill -9 of {id}, {role}"));
+    }
+    let (leader, _) = cluster.leader().await?;
+    cluster.kill(leader)?;
+    come_back(cluster, run, &[leader]).await?;
+    ok(format_args!("kill -9 of {leader}, the leader"));
+    let (leader, _) = cluster.leader().await?;
+    cluster.terminate(&[leader]).await?;
+    come_back(cluster, run, &[leader]).await?;
+    ok(format_args!("{leader} has led and handed over"));
+    if cfg!(unix) {
+        let (leader, _) = cluster.leader().await?;
+        cluster.pause(leader, true)?;
+        let others: Vec<_> = ids.iter().copied().filter(|id| *id != leader).collect();
+        run.ask(cluster.addresses_of(&others)?);
+        progress(run).await?;
+        cluster.pause(leader, false)?;
+        run.ask(cluster.addresses());
+        cluster.caught_up(leader).await?;
+        ok(format_args!("{leader} has led, was held up and sees that another leads"));
+    }
+    Ok(())
+}
+
+/// Kills two of five nodes at once, and then all of them.
+async fn kill_together(cluster: &mut Cluster, run: &Run, all: &[i32]) -> Result<(), Failure> {
+    let (leader, _) = cluster.leader().await?;
+    let other = all.iter().copied().find(|id| *id != leader).unwrap_or(leader);
+    cluster.kill(leader)?;
+    cluster.kill(other)?;
+    come_back(cluster, run, &[leader, other]).await?;
+    ok(format_args!("kill -9 of {leader}, the leader, and {other} of five"));
+    for id in all {
+        cluster.kill(*id)?;
+    }
+    for id in all {
+        cluster.restart(*id)?;
+    }
+    progress(run).await?;
+    ok("kill -9 of all five");
+    Ok(())
+}
+
+/// Records are written without these nodes, which then are started again and get what they have missed.
+async fn come_back(cluster: &mut Cluster, run: &Run, ids: &[i32]) -> Result<(), Failure> {
+    progress(run).await?;
+    for id in ids {
+        cluster.restart(*id)?;
+        cluster.caught_up(*id).await?;
+    }
+    Ok(())
+}
+
+/// Removes two voters, each while it leads. Gives those that are left.
+async fn shrink(cluster: &Cluster, run: &Run, all: &[i32]) -> Result<Vec<i32>, Failure> {
+    let mut left = all.to_vec();
+    for _ in 0..2 {
+        let (leader, _) = cluster.leader().await?;
+        voters::remove(cluster, leader).await?;
+        left.retain(|id| *id != leader);
+        cluster.has_voters(&left).await?;
+        progress(run).await?;
+        ok(format_args!("{leader} has led and is no voter any more"));
+    }
+    Ok(left)
 }
 
 fn ok(what: impl Display) {

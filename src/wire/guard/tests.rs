@@ -18,8 +18,8 @@ use kafka_protocol::messages::{
     EndTxnRequest, FetchRequest, FetchSnapshotRequest, FindCoordinatorRequest, HeartbeatRequest,
     InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest, ListGroupsRequest,
     ListOffsetsRequest, MetadataRequest, OffsetCommitRequest, OffsetFetchRequest, ProduceRequest,
-    RemoveRaftVoterRequest, SyncGroupRequest, TxnOffsetCommitRequest, UpdateRaftVoterRequest,
-    VoteRequest, WriteTxnMarkersRequest,
+    RemoveRaftVoterRequest, SyncGroupRequest, TxnOffsetCommitRequest, UpdateFeaturesRequest,
+    UpdateRaftVoterRequest, VoteRequest, WriteTxnMarkersRequest,
 };
 use kafka_protocol::protocol::{HeaderVersion, Message as Versioned, Request, VersionRange};
 
@@ -236,6 +236,7 @@ const APIS: &[Api] = &[
     api::<BeginQuorumEpochRequest>(),
     api::<EndQuorumEpochRequest>(),
     api::<DescribeQuorumRequest>(),
+    api::<UpdateFeaturesRequest>(),
     api::<FetchSnapshotRequest>(),
     api::<DescribeClusterRequest>(),
     api::<DescribeProducersRequest>(),

@@ -43,7 +43,7 @@ pub fn api_versions_response(
 /// form of version 0 (KIP-511).
 ///
 /// # Errors
-/// None; the type is that of other answers.
+/// As [`ReplyTo::encode`]; none in fact.
 pub fn unsupported_api_versions(request: Preamble) -> Result<Bytes, WireError> {
     let key = ApiKey::ApiVersions as i16;
     let known = super::served_versions().filter(|(served, _)| *served == key).map(api);

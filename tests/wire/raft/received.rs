@@ -2,6 +2,7 @@
 
 use super::kafka::{self, Versions};
 use super::{A, B, bytes, endpoints, listener};
+use crate::{filled, quorum};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
     Acknowledge, AddVoter, BeginQuorumEpochRequest, BlankListenerName, EndQuorumEpochRequest,
@@ -11,7 +12,9 @@ use kafka_coordination::kraft::{
 use kafka_coordination::wire::WireError;
 use kafka_coordination::wire::kraft::{Asked, Received};
 use kafka_protocol::messages::begin_quorum_epoch_request::LeaderEndpoint;
-use kafka_protocol::messages::{BeginQuorumEpochRequest as Message, RequestHeader as Header};
+use kafka_protocol::messages::{
+    ApiKey, BeginQuorumEpochRequest as Message, RequestHeader as Header,
+};
 use kafka_protocol::protocol::{Encodable, StrBytes};
 
 fn each(requests: Versions, then: impl Fn(i16, Asked<'_>)) {
@@ -146,6 +149,16 @@ fn requests_on_voters_are_what_their_handlers_take() {
         };
         assert_eq!(asked, Asked::UpdateVoter(update));
     });
+}
+
+#[test]
+fn a_quorum_is_described_to_who_asks() {
+    for version in 0..=2 {
+        let (header, body) = filled::request(ApiKey::DescribeQuorum, version);
+        let received = Received::decode(filled::encode(&header, &body)).unwrap();
+        let asked = received.asked(&listener());
+        assert_eq!(asked, Ok(Asked::DescribeQuorum(&quorum::describe())), "version {version}");
+    }
 }
 
 #[test]

@@ -146,3 +146,23 @@ pub(in crate::wire::guard) const DESCRIBE_CLUSTER: Message = Message {
         Field::new("include_fenced_brokers", BOOLEAN).since(2),
     ],
 };
+
+pub(in crate::wire::guard) const UPDATE_FEATURES: Message = Message {
+    api_key: 57,
+    first_version: 0,
+    last_version: 2,
+    flexible_from: 0,
+    fields: &[
+        Field::new("timeout_ms", INT32),
+        Field::new(
+            "feature_updates",
+            Array(&Struct(&[
+                Field::new("feature", String),
+                Field::new("max_version_level", INT16),
+                Field::new("allow_downgrade", BOOLEAN).until(0),
+                Field::new("upgrade_type", INT8).since(1),
+            ])),
+        ),
+        Field::new("validate_only", BOOLEAN).since(1),
+    ],
+};

@@ -42,6 +42,7 @@ pub(super) const REQUESTS: &[Message] = &[
     raft::BEGIN_QUORUM_EPOCH,
     raft::END_QUORUM_EPOCH,
     quorum::DESCRIBE_QUORUM,
+    cluster::UPDATE_FEATURES,
     raft::FETCH_SNAPSHOT,
     cluster::DESCRIBE_CLUSTER,
     transactions::DESCRIBE_PRODUCERS,
