@@ -46,6 +46,9 @@ class Admin:
     def add(self, seat, endpoint=None, cluster=None):
         self._do("add", seat.id, seat.directory, endpoint or seat.endpoint, *([cluster] if cluster else []))
 
+    def begin_remove(self, seat):
+        self._process.say(f"remove {seat.id} {seat.directory}")
+
     def remove(self, seat, cluster=None):
         self._do("remove", seat.id, seat.directory, *([cluster] if cluster else []))
 
@@ -82,6 +85,9 @@ class Admin:
         command = " ".join(map(str, words))
         self._process.say(command)
         return self.finish(command)
+
+    def kill(self):
+        self._process.kill()
 
     def quit(self):
         self._process.say("quit")

@@ -119,6 +119,10 @@ class Cluster:
         """A voter that is none of these."""
         return next(node for id, node in sorted(self.nodes.items()) if id not in ids)
 
+    def another_admin(self):
+        """An Admin client of its own, for what nobody waits for."""
+        return Admin(self._addresses, self.directory / "another-admin.log")
+
     def upgrade(self, feature, level):
         """Sets the level of a feature with Kafka's tool, once the leader knows that all nodes support it."""
         bootstrap = ["--bootstrap-controller", ",".join(self._addresses)]

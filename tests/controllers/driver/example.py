@@ -24,8 +24,8 @@ class ExampleController(Node):
     def __init__(self, program, *place):
         super().__init__(*place)
         contact = place[-1]
-        self._command = [program, "--id", self.id, "--data-dir", self.data, "--listen", self.seat.address]
-        self._command += ["--listener", LISTENER, contact.switch, contact.value, *self.switches]
+        self._command = [program, "--id", self.id, "--data-dir", self.data, "--listener", LISTENER]
+        self._command += [contact.switch, contact.value, *self.switches]
         self._first = []
 
     def format(self, initial=()):
@@ -35,7 +35,7 @@ class ExampleController(Node):
             self._first += ["--initial-controllers", ",".join(seat.initial for seat in initial)]
 
     def start(self):
-        command = [str(word) for word in [*self._command, *self._first]]
+        command = [str(word) for word in [*self._command, "--listen", self.seat.address, *self._first]]
         self._process = Process(f"node {self.id}", command, self.log, logged=True)
         self._first = []
 

@@ -47,9 +47,9 @@ class KafkaController(Node):
         """From its next start on the node adds itself to the voters."""
         self._write_properties({"controller.quorum.auto.join.enable": "true"})
 
-    def be_patient(self):
+    def be_patient(self, patient=True):
         """From its next start on the node leaves it to others to ask for votes."""
-        self._write_properties({"controller.quorum.election.timeout.ms": 60_000})
+        self._write_properties({"controller.quorum.election.timeout.ms": 60_000 if patient else 1_000})
 
     def started(self):
         """Waits until the node says that it runs."""

@@ -1,7 +1,8 @@
 """Two of Kafka's controllers and a guest that comes to lead them: they follow, and take over when it goes."""
 
 import metadata
-from checks import same_log, same_snapshot
+from checks import knows, learns_where, same_log, same_snapshot
+from cluster import wait
 
 
 def leads(report, cluster, guest, newcomer):
@@ -10,28 +11,32 @@ def leads(report, cluster, guest, newcomer):
     cluster.add(guest)
     cluster.caught_up(guest.id)
     same_snapshot(report, leader, guest)
-    first = cluster.nodes[cluster.quorum().leader]
-    second = cluster.other(first.id, guest.id)
-    is_elected(report, cluster, guest, first, second)
+    first, second = is_elected(report, cluster, guest)
     is_followed(report, cluster, guest, first, second)
-    serves_snapshots(report, cluster, guest, newcomer)
+    serves_a_newcomer(report, cluster, guest, newcomer)
     changes_voters(report, cluster, guest, second)
     hands_over(report, cluster, guest)
+    newcomer.kill()
+    cluster.admin.remove(newcomer.seat)
+    first, second = is_elected(report, cluster, guest)
+    forgets(report, cluster, guest, first, second)
     cluster.stop()
 
 
-def is_elected(report, cluster, guest, first, second):
+def is_elected(report, cluster, guest):
     """The log of the controller that is left does not go beyond the guest's, and it asks for no votes."""
     before = cluster.quorum()
-    for controller in (first, second):
-        controller.be_patient()
+    first = cluster.nodes[before.leader]
+    second = next(cluster.nodes[id] for id in before.voters if id not in (first.id, guest.id))
     second.stop()
+    second.be_patient()
     cluster.caught_up(guest.id)
     first.kill()
     second.start()
     second.started()
     after = cluster.once("the guest leads", lambda quorum: quorum.leader == guest.id)
     report.check("a controller of Kafka's elects the guest", after.epoch > before.epoch and after.voters == before.voters, after)
+    return first, second
 
 
 def is_followed(report, cluster, guest, first, second):
@@ -49,13 +54,20 @@ def is_followed(report, cluster, guest, first, second):
         report.check(f"controller {node.id} has the guest's log", not difference, difference)
 
 
-def serves_snapshots(report, cluster, guest, newcomer):
-    """A controller without a log gets the snapshot that the guest got."""
+def serves_a_newcomer(report, cluster, guest, newcomer):
+    """A controller without a log gets the snapshot that the guest got, and adds itself to the voters."""
+    newcomer.join_by_itself()
     cluster.join(newcomer)
+    quorum = cluster.once("the newcomer is a voter", lambda quorum: newcomer.id in quorum.voters)
+    report.check("a controller of Kafka's adds itself", quorum.voters[newcomer.id] == newcomer.seat.directory, quorum)
     quorum = cluster.caught_up(newcomer.id)
     same_snapshot(report, guest, newcomer)
     difference = metadata.difference(newcomer.metadata, guest.metadata, quorum.high_watermark)
-    report.check("a controller that joins has the guest's log", not difference, difference)
+    report.check("it has the guest's log", not difference, difference)
+    newcomer.kill()
+    newcomer.move()
+    cluster.restart(newcomer.id)
+    learns_where(report, cluster, newcomer)
 
 
 def changes_voters(report, cluster, guest, second):
@@ -78,3 +90,31 @@ def hands_over(report, cluster, guest):
     cluster.write()
     cluster.restart(guest.id)
     same_log(report, cluster, guest, "a leader that came back")
+
+
+def forgets(report, cluster, guest, first, second):
+    """The guest gives up what only it has written, a set of voters, when it finds that others have gone on."""
+    first.be_patient(False)
+    cluster.restart(first.id)
+    cluster.caught_up(second.id)
+    before = cluster.quorum()
+    admin = cluster.another_admin()
+    admin.quorum()
+    for node in (first, second):
+        node.kill()
+    end = metadata.end(guest.metadata)
+    admin.begin_remove(second.seat)
+    wait("the guest writes a set of voters", lambda: metadata.end(guest.metadata) > end)
+    admin.kill()
+    guest.kill()
+    second.be_patient(False)
+    for node in (first, second):
+        node.start()
+    for node in (first, second):
+        node.started()
+    after = cluster.once("another leads", lambda quorum: quorum.epoch > before.epoch)
+    report.check("voters that were not committed are none", after.voters == before.voters, after)
+    cluster.write()
+    cluster.restart(guest.id)
+    knows(report, guest, "the voters are the old ones", lambda own: own.voters == sorted(before.voters))
+    same_log(report, cluster, guest, "a leader that had written alone")

@@ -30,6 +30,11 @@ def batches(directory):
     return found
 
 
+def end(directory):
+    """Where the log ends."""
+    return max((batch.end for batch in batches(directory)), default=0)
+
+
 def snapshots(directory):
     """Complete snapshots by name, the one that the log begins with aside."""
     found = {path.name: path for path in directory.glob("*.checkpoint")}

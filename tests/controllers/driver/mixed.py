@@ -1,7 +1,7 @@
 """Three of Kafka's controllers and a guest: the guest joins, votes, is needed, crashes, and leaves."""
 
 import metadata
-from checks import knows, leads_no_more, same_log, same_snapshot
+from checks import knows, leads_no_more, learns_where, same_log, same_snapshot
 from cluster import wait
 from kafka import KafkaController
 
@@ -15,6 +15,7 @@ def mixed(report, cluster, guest):
     votes(report, cluster, guest)
     crashes(report, cluster, guest)
     changes_hands(report, cluster, guest)
+    moves(report, cluster, guest)
     leaves(report, cluster, guest)
     comes_by_itself(report, cluster, guest)
     loses_its_place(report, cluster, guest)
@@ -100,6 +101,13 @@ def changes_hands(report, cluster, guest):
     same_log(report, cluster, guest, "the guest on a Kafka controller's files")
 
 
+def moves(report, cluster, guest):
+    guest.kill()
+    guest.move()
+    cluster.restart(guest.id)
+    learns_where(report, cluster, guest)
+
+
 def leaves(report, cluster, guest):
     said = cluster.tool.remove(guest.seat)
     report.check("the tool removes the guest", said.startswith("Removed ") and said.endswith(guest.seat.directory), said)
@@ -124,7 +132,7 @@ def comes_by_itself(report, cluster, guest):
 def loses_its_place(report, cluster, guest):
     """While the guest is away the log that it would go on with is deleted everywhere."""
     guest.kill()
-    end = max(batch.end for batch in metadata.batches(guest.metadata))
+    end = metadata.end(guest.metadata)
     leader = cluster.nodes[cluster.quorum().leader]
     wait(
         f"the leader deletes its log up to {end}",

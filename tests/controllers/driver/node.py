@@ -5,7 +5,7 @@ import signal
 from dataclasses import dataclass, replace
 
 from process import Died
-from seat import LISTENER
+from seat import LISTENER, free_ports
 
 END_SECONDS = 30
 
@@ -56,6 +56,11 @@ class Node:
         """A node that is not among the first voters draws the id of its directory itself."""
         written = re.search(r"^directory\.id=(.+)$", (self.data / "meta.properties").read_text(), re.MULTILINE)
         self.seat = replace(self.seat, directory=written[1])
+
+    def move(self):
+        """From its next start on the node is at another port."""
+        self.seat = replace(self.seat, port=free_ports(1)[0])
+        self._write_properties({"listeners": self.seat.endpoint, "advertised.listeners": self.seat.endpoint})
 
     def running(self):
         return self._process is not None and self._process.running()
