@@ -26,6 +26,11 @@
 //! - `storage/recovery.rs` builds again what the replica knew, from files that a crash has left.
 //!
 //! All queues are bounded: a request is not read before there is room for it.
+//!
+//! Two things are its own, so that clients can put records into the log and look for them: `Produce` to partition 0 of
+//! `__cluster_metadata` appends (`node/appends.rs`), and `Fetch` by that name reads what the node's state machine has
+//! (`node/reads.rs`). Nothing else than such an append makes a leader write records of the state machine, so beside
+//! Kafka's controllers it does a quorum's duties and no more.
 
 #![allow(
     clippy::std_instead_of_alloc,

@@ -186,8 +186,8 @@ impl LogIndex {
         }
     }
 
-    /// Whether a snapshot is ahead of the whole log.
-    pub(super) fn is_behind(&self, snapshot: OffsetAndEpoch) -> bool {
+    /// Whether a snapshot is ahead of the whole log: installed, it takes the log's place.
+    pub fn is_behind(&self, snapshot: OffsetAndEpoch) -> bool {
         let newest = self.epochs.last().map_or(0, |(epoch, _)| *epoch);
         OffsetAndEpoch::new(self.end_offset, newest) < snapshot
     }

@@ -9,8 +9,6 @@ use kafka_protocol::messages::FetchRequest;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::fetch_response::PartitionData;
 use kafka_protocol::protocol::StrBytes;
-use std::time::{Duration, Instant};
-use tokio::time::sleep;
 
 /// The last version of `Fetch` that names topics by name: by it a node tells what its own state machine has.
 const VERSION: i16 = 12;
@@ -18,30 +16,12 @@ const VERSION: i16 = 12;
 /// Bytes that are fetched at a time.
 const FETCH: i32 = 4 << 20;
 
-/// Reads the records of a node until it has all that was acknowledged, or so much time is over. Gives those that the
-/// writers have written.
-pub(crate) async fn wait_for(
-    node: &Address,
-    logs: &[Log],
-    time: Duration,
-) -> Result<Vec<String>, Failure> {
-    let start = Instant::now();
-    loop {
-        let outcome = match read(node).await {
-            Ok(mut records) => {
-                records.retain(|record| logs.iter().any(|log| record.starts_with(&log.prefix)));
-                check(&records, logs).map(|()| records).map_err(Failure::from)
-            }
-            Err(error) => Err(error),
-        };
-        match outcome {
-            Err(error) if start.elapsed() >= time => {
-                return Err(format!("{}:{}: {error}", node.host, node.port).into());
-            }
-            Err(_) => sleep(Duration::from_millis(100)).await,
-            records => return records,
-        }
-    }
+/// The records of a node that the writers have written, if nothing is wrong with them.
+pub(crate) async fn records(node: &Address, logs: &[Log]) -> Result<Vec<String>, Failure> {
+    let mut records = read(node).await?;
+    records.retain(|record| logs.iter().any(|log| record.starts_with(&log.prefix)));
+    check(&records, logs)?;
+    Ok(records)
 }
 
 /// How many records the state machine of a node has.
@@ -104,4 +84,30 @@ fn check(records: &[String], logs: &[Log]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Log, check};
+
+    /// Whether a log with these records passes, of a writer whose records 1, 2 and 4 were acknowledged.
+    fn passes(records: &[&str]) -> bool {
+        let log = Log { prefix: "run/".to_owned(), acknowledged: vec![1, 2, 4] };
+        let records: Vec<_> = records.iter().map(|record| (*record).to_owned()).collect();
+        check(&records, &[log]).is_ok()
+    }
+
+    #[test]
+    fn what_is_lost_doubled_or_moved_is_found() {
+        assert!(passes(&["run/1", "run/2", "run/4"]));
+        assert!(passes(&["run/0", "run/1", "other/1", "run/2", "run/3", "run/4", "run/9"]));
+        assert!(!passes(&["run/1", "run/4"]), "lost");
+        assert!(!passes(&["run/1", "run/2"]), "lost at the end");
+        assert!(!passes(&["run/1", "run/2", "run/2", "run/4"]), "doubled");
+        assert!(!passes(&["run/1", "run/4", "run/2"]), "moved");
+        assert!(
+            !passes(&["run/1", "run/2", "run/4", "run/3"]),
+            "one whose answer did not come, moved"
+        );
+    }
 }

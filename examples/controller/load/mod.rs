@@ -8,7 +8,6 @@ use crate::random::HostRandom;
 use crate::say;
 use kafka_coordination::kraft::{Address, BootstrapServers};
 use kafka_protocol::messages::{DescribeClusterRequest, DescribeClusterResponse};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use writer::{Log, Run};
@@ -62,21 +61,30 @@ pub(crate) async fn run(nodes: &BootstrapServers, records: u64) -> Result<bool, 
     }
 }
 
-/// Looks for what was acknowledged on every node. Gives how many records of the run there are.
+/// Looks for what was acknowledged on every node, until it is there or so much time is over. Gives how many records of the
+/// run there are.
 pub(crate) async fn check_nodes(
     nodes: &[Address],
     logs: &[Log],
     time: Duration,
 ) -> Result<usize, Failure> {
+    let start = Instant::now();
+    loop {
+        match check_once(nodes, logs).await {
+            Err(_) if start.elapsed() < time => sleep(Duration::from_millis(100)).await,
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn check_once(nodes: &[Address], logs: &[Log]) -> Result<usize, Failure> {
     let mut found = None;
     for node in nodes {
-        let records = check::wait_for(node, logs, time).await?;
-        if found.get_or_insert_with(|| records.clone()) != &records {
-            return Err(format!(
-                "{}:{} has other records than the first node",
-                node.host, node.port
-            )
-            .into());
+        let Address { host, port } = node;
+        let records = check::records(node, logs).await;
+        let records = records.map_err(|error| format!("{host}:{port}: {error}"))?;
+        if *found.get_or_insert_with(|| records.clone()) != records {
+            return Err(format!("{host}:{port} has other records than the first node").into());
         }
     }
     Ok(found.map_or(0, |records| records.len()))
@@ -103,6 +111,3 @@ pub(crate) async fn leader(nodes: &[Address]) -> Option<(i32, Address)> {
     }
     None
 }
-
-/// What writers have in common.
-pub(crate) type Nodes = Arc<std::sync::Mutex<Vec<Address>>>;

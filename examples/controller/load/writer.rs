@@ -1,7 +1,7 @@
 //! Writers of numbered records. A number is never sent twice: what became of a record whose answer did not come is not
 //! known, but it must not be there twice either.
 
-use super::{Nodes, leader};
+use super::leader;
 use crate::client::{Client, Failure};
 use crate::node::METADATA_TOPIC;
 use bytes::Bytes;
@@ -41,9 +41,11 @@ pub(crate) struct Run {
     writers: Vec<JoinHandle<Log>>,
 }
 
+/// What writers have in common.
 #[derive(Debug)]
 struct Shared {
-    nodes: Nodes,
+    /// Whom to ask for the leader.
+    nodes: Mutex<Vec<Address>>,
     is_over: AtomicBool,
     acknowledged: AtomicU64,
 }
@@ -52,7 +54,7 @@ impl Run {
     /// Lets so many writers append through whoever leads these nodes.
     pub(crate) fn start(nodes: Vec<Address>, run: u64, writers: usize) -> Self {
         let shared = Arc::new(Shared {
-            nodes: Arc::new(Mutex::new(nodes)),
+            nodes: Mutex::new(nodes),
             is_over: AtomicBool::new(false),
             acknowledged: AtomicU64::new(0),
         });

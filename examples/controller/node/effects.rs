@@ -57,9 +57,7 @@ impl Node {
     /// A snapshot was received. If it is ahead of the log, it takes the log's place.
     fn install(&mut self, id: OffsetAndEpoch) -> Result<(), Failure> {
         self.disk.snapshots.complete_part()?;
-        let mut index = self.replica.log().clone();
-        index.add_snapshot(id);
-        if index.truncate_to_latest_snapshot() {
+        if self.replica.log().is_behind(id) {
             self.disk.restart_at(id)?;
         }
         let bytes = self.disk.snapshots.read(id)?;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// How long anything may take that is to happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Records that have to be acknowledged after something has gone wrong.
 const PROGRESS: u64 = 400;
