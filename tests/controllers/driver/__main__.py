@@ -20,7 +20,7 @@ from process import Died, kill_all
 from programs import Missing, build, limit
 from report import Report
 from seat import bootstrap, new_uuid, seats, static
-from upgraded import upgraded
+from upgraded import upgraded, upgraded_alone
 
 # The whole run, installation included, is over by then.
 RUN_SECONDS = 900
@@ -78,6 +78,7 @@ def main():
     take(mixed, KafkaController, 3, bootstrap, kind)
     take(leads, KafkaController, 2, bootstrap, kind, KafkaController)
     take(upgraded, KafkaController, 2, static, kind)
+    take(upgraded_alone, kind, 3, static)
     report.close()
     return 1 if report.failed else 0
 

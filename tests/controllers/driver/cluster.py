@@ -1,5 +1,6 @@
 """The nodes of one quorum, and what Kafka's tool and Admin client say of it."""
 
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,6 +25,9 @@ def wait(what, condition, seconds=WAIT_SECONDS):
 
 # More than a follower of Kafka's fetches of a snapshot at once (controller.quorum.fetch.snapshot.max.bytes).
 SNAPSHOT_BYTES = 1 << 20
+
+# What a leader of Kafka's says, and what one of the example, before each voter has told it what it supports.
+UNKNOWN_SUPPORT = "not all of the voters support it|or did not tell"
 
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 
@@ -123,19 +127,28 @@ class Cluster:
         """An Admin client of its own, for what nobody waits for."""
         return Admin(self._addresses, self.directory / "another-admin.log")
 
-    def upgrade(self, feature, level):
+    def feature(self, name):
+        """The range of levels of a feature that the nodes support and the level that is in force, by Kafka's tool."""
+        printed = self._features("describe")
+        row = rf"^Feature: {re.escape(name)}\s+SupportedMinVersion: (\S+)\s+SupportedMaxVersion: (\S+)\s+FinalizedVersionLevel: (\S+)"
+        found = re.search(row, printed, re.MULTILINE)
+        return found.groups() if found else printed
+
+    def upgrade(self, name, level):
         """Sets the level of a feature with Kafka's tool, once the leader knows that all nodes support it."""
-        bootstrap = ["--bootstrap-controller", ",".join(self._addresses)]
 
         def upgraded():
             try:
-                return java.tool(FEATURES, *bootstrap, "upgrade", "--feature", f"{feature}={level}")
+                return self._features("upgrade", "--feature", f"{name}={level}")
             except java.ToolFailed as refusal:
-                if "not all of the voters support it" not in str(refusal):
+                if not re.search(UNKNOWN_SUPPORT, str(refusal)):
                     raise
                 return None
 
-        return wait(f"{feature} is {level}", upgraded)
+        return wait(f"{name} is {level}", upgraded)
+
+    def _features(self, *words):
+        return java.tool(FEATURES, "--bootstrap-controller", ",".join(self._addresses), *words)
 
     def stop(self):
         """Ends what still runs, in a clean way."""
