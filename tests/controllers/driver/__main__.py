@@ -11,7 +11,7 @@ from pathlib import Path
 import java
 from admin import Refused
 from cluster import Cluster
-from example import ExampleController
+from example import SNAPSHOT_RECORDS, ExampleController
 from kafka import KafkaController
 from leads import leads
 from membership import membership
@@ -57,7 +57,11 @@ def main():
         else:
             shutil.rmtree(directory)
 
-    kind = KafkaController if options.kafka else partial(ExampleController, options.program or build("controller"))
+    kind = alone = KafkaController
+    if not options.kafka:
+        kind = partial(ExampleController, options.program or build("controller"))
+        # Its snapshots are of records, not of what Kafka's controllers would make of them.
+        alone = partial(kind, snapshot_records=SNAPSHOT_RECORDS)
 
     def take(steps, first, others, contact, *more):
         """Takes the steps with nodes of the first kind, and more of other kinds."""
@@ -74,11 +78,11 @@ def main():
             ]
             steps(report, Cluster(directory, nodes[:others]), *nodes[others:])
 
-    take(membership, kind, 3, bootstrap, kind)
+    take(membership, alone, 3, bootstrap, alone)
     take(mixed, KafkaController, 3, bootstrap, kind)
     take(leads, KafkaController, 2, bootstrap, kind, KafkaController)
     take(upgraded, KafkaController, 2, static, kind)
-    take(upgraded_alone, kind, 3, static)
+    take(upgraded_alone, alone, 3, static)
     report.close()
     return 1 if report.failed else 0
 

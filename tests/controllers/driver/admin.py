@@ -57,7 +57,7 @@ class Admin:
         self._do("register", seat.id, seat.endpoint)
 
     def begin_write(self, text, records=1, size=0):
-        """Has records written to the metadata log, each with the text and so many bytes; `finish` waits for the commit."""
+        """Has records written to the metadata log, each of so many bytes; `finish` waits until they are committed."""
         self._process.say(f"write {records} {size} {text}")
 
     def finish(self, command="write"):

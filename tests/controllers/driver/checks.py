@@ -28,13 +28,19 @@ def same_log(report, cluster, guest, state):
     quorum = cluster.caught_up(guest.id)
     logs = guest.metadata, cluster.nodes[quorum.leader].metadata
     upto = min(quorum.high_watermark, quorum.ends[guest.id])
-    report.check(f"{state} has the leader's log, {metadata.compared(*logs, upto)} batches", not (d := metadata.difference(*logs, upto)), d)
+    report.check(
+        f"{state} has the leader's log, {metadata.compared(*logs, upto)} batches",
+        not (d := metadata.difference(*logs, upto)),
+        d,
+    )
 
 
 def learns_where(report, cluster, moved):
     """A voter tells the leader of its new endpoint, and goes on as the voter that it was."""
     at = [moved.seat.endpoint]
-    status = wait("the voter has told where it is", lambda: (s := cluster.tool.status()).endpoints.get(moved.id) == at and s)
+    status = wait(
+        "the voter has told where it is", lambda: (s := cluster.tool.status()).endpoints.get(moved.id) == at and s
+    )
     directory = status.voters.get(moved.id)
     report.check(f"the leader learns where voter {moved.id} is now", directory == moved.seat.directory, status)
 

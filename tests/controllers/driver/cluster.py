@@ -130,7 +130,8 @@ class Cluster:
     def feature(self, name):
         """The range of levels of a feature that the nodes support and the level that is in force, by Kafka's tool."""
         printed = self._features("describe")
-        row = rf"^Feature: {re.escape(name)}\s+SupportedMinVersion: (\S+)\s+SupportedMaxVersion: (\S+)\s+FinalizedVersionLevel: (\S+)"
+        columns = ("SupportedMinVersion", "SupportedMaxVersion", "FinalizedVersionLevel")
+        row = rf"^Feature: {re.escape(name)}" + "".join(rf"\s+{column}: (\S+)" for column in columns)
         found = re.search(row, printed, re.MULTILINE)
         return found.groups() if found else printed
 

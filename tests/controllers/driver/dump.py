@@ -16,6 +16,8 @@ class Dump:
     # In their order: who was elected, and the ids of each set of voters.
     leaders: list
     voter_sets: list
+    # Whether there is a snapshot, as a whole.
+    ends: bool
 
 
 def dump(*files):
@@ -26,4 +28,5 @@ def dump(*files):
         sorted(voter["voterId"] for voter in json.loads(record)["voters"])
         for record in re.findall(r"KRaftVoters:? (\{.*\})", printed)
     ]
-    return Dump(len(valid), valid.count("false"), leaders, voter_sets)
+    ends = "SnapshotHeader" in printed and "SnapshotFooter" in printed
+    return Dump(len(valid), valid.count("false"), leaders, voter_sets, ends)

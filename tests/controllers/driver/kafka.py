@@ -43,6 +43,10 @@ class KafkaController(Node):
         self._said_before = self.log.read_text(errors="replace").count(STARTED) if self.log.exists() else 0
         self._process = Process(f"controller {self.id}", java.command("kafka.Kafka", self.properties), self.log)
 
+    def fill(self, cluster):
+        """Has records written until there is a snapshot."""
+        cluster.snapshot()
+
     def join_by_itself(self):
         """From its next start on the node adds itself to the voters."""
         self._write_properties({"controller.quorum.auto.join.enable": "true"})

@@ -35,7 +35,9 @@ def is_elected(report, cluster, guest):
     second.start()
     second.started()
     after = cluster.once("the guest leads", lambda quorum: quorum.leader == guest.id)
-    report.check("a controller of Kafka's elects the guest", after.epoch > before.epoch and after.voters == before.voters, after)
+    report.check(
+        "a controller of Kafka's elects the guest", after.epoch > before.epoch and after.voters == before.voters, after
+    )
     return first, second
 
 

@@ -5,10 +5,15 @@ from checks import knows, leads_no_more, learns_where, same_log, same_snapshot
 from cluster import wait
 from kafka import KafkaController
 
+
 def mixed(report, cluster, guest):
     cluster.start()
     status = cluster.tool.status()
-    report.check("Kafka's tool sees three voters and a leader", len(status.voters) == 3 and status.leader in status.voters, status)
+    report.check(
+        "Kafka's tool sees three voters and a leader",
+        len(status.voters) == 3 and status.leader in status.voters,
+        status,
+    )
     joins(report, cluster, guest)
     becomes_voter(report, cluster, guest)
     is_needed(report, cluster, guest)
@@ -83,7 +88,9 @@ def crashes(report, cluster, guest):
     cluster.write()
     cluster.restart(guest.id)
     status = cluster.tool.status()
-    report.check("after a crash the guest is the voter it was", status.voters.get(guest.id) == guest.seat.directory, status)
+    report.check(
+        "after a crash the guest is the voter it was", status.voters.get(guest.id) == guest.seat.directory, status
+    )
     same_log(report, cluster, guest, "a voter that crashed")
 
 
@@ -110,7 +117,9 @@ def moves(report, cluster, guest):
 
 def leaves(report, cluster, guest):
     said = cluster.tool.remove(guest.seat)
-    report.check("the tool removes the guest", said.startswith("Removed ") and said.endswith(guest.seat.directory), said)
+    report.check(
+        "the tool removes the guest", said.startswith("Removed ") and said.endswith(guest.seat.directory), said
+    )
     quorum = cluster.once("the guest is an observer again", lambda quorum: guest.id in quorum.observers)
     report.check("and three voters are left", len(quorum.voters) == 3 and guest.id not in quorum.voters, quorum)
     knows(report, guest, "it is a voter no more", lambda own: guest.id not in own.voters)

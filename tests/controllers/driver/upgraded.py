@@ -53,5 +53,7 @@ def upgraded_alone(report, cluster):
     found = cluster.feature("kraft.version")
     report.check("kafka-features finds kraft.version at 1", found == ("0", "1", "1"), found)
     dumped = dump(*sorted(cluster.nodes[status.leader].metadata.glob("*.log")))
-    report.check("the tool reads them in the leader's log", dumped.voter_sets == [[1, 2, 3]] and not dumped.invalid, dumped)
+    report.check(
+        "the tool reads them in the leader's log", dumped.voter_sets == [[1, 2, 3]] and not dumped.invalid, dumped
+    )
     cluster.stop()

@@ -147,6 +147,7 @@ public final class Quorum {
     }
 
     private static String failed(Throwable error) {
-        return "failed " + error.getClass().getSimpleName() + " " + String.valueOf(error.getMessage()).replace('\n', ' ');
+        String message = String.valueOf(error.getMessage()).replace('\n', ' ');
+        return "failed " + error.getClass().getSimpleName() + " " + message;
     }
 }
