@@ -10,15 +10,18 @@
     reason = "a program that measures"
 )]
 
+mod cluster;
 mod floor;
 mod high_watermark;
 #[path = "../support/ratio.rs"]
 mod ratio;
+mod replica;
 mod voters;
 
 fn main() {
     let mut criterion = ratio::criterion();
     high_watermark::bench(&mut criterion);
     voters::bench(&mut criterion);
+    replica::bench(&mut criterion);
     criterion.final_summary();
 }

@@ -186,16 +186,18 @@ impl LogIndex {
         }
     }
 
-    /// Whether a snapshot is ahead of the whole log: installed, it takes the log's place.
+    /// Whether a snapshot that is not there yet is ahead of the whole log, and has all that is committed: installed, it takes
+    /// the log's place.
     pub fn is_behind(&self, snapshot: OffsetAndEpoch) -> bool {
-        let newest = self.epochs.last().map_or(0, |(epoch, _)| *epoch);
-        OffsetAndEpoch::new(self.end_offset, newest) < snapshot
+        self.end() < snapshot && self.high_watermark <= snapshot.offset
     }
 
     /// The latest snapshot, if it is ahead of the whole log, takes its place: the log is empty and starts at its end.
     /// Gives whether it did.
     pub fn truncate_to_latest_snapshot(&mut self) -> bool {
-        let Some(latest) = self.latest_snapshot().filter(|latest| self.is_behind(*latest)) else {
+        let newest = self.epochs.last().map_or(0, |(epoch, _)| *epoch);
+        let end = OffsetAndEpoch::new(self.end_offset, newest);
+        let Some(latest) = self.latest_snapshot().filter(|latest| end < *latest) else {
             return false;
         };
         *self = Self::after_snapshot(latest);

@@ -72,6 +72,7 @@
 //!   for the first time, and read to its end.
 //! - KV-10: how a log is cut into pieces to be read plays no part.
 //! - KV-11: what holds at an offset is what the last record at or before it says.
+//! - KV-12: along a log that leaders have written the level of `kraft.version` never goes down.
 //!
 //! What holds of a leader's books and of changes of voters stands at [`Leader`] (KL-1 to KL-6) and
 //! [`VoterChanges`] (KC-1 to KC-5).

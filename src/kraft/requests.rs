@@ -53,7 +53,8 @@ impl Connections {
             entries: BTreeMap::new(),
             bootstrap,
             retry_backoff_ms: retry_backoff_ms.into(),
-            request_timeout_ms: request_timeout_ms.into(),
+            // A request that is given up as it is sent is sent again for ever.
+            request_timeout_ms: i64::from(request_timeout_ms).max(1),
             next_id: 0,
         }
     }

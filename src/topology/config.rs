@@ -11,9 +11,11 @@ pub enum Fencing {
     /// The plugin keeps the highest [`Token`](super::Token) of each group, also after a delete, and
     /// ignores calls with lower ones.
     Tokens,
-    /// The plugin cannot do that. Instead the host sees to it that no call takes effect later than
-    /// `lifetime_ms` after it was made, nor later than that after its broker ceased to coordinate the
-    /// shard, and nothing is called before that time has gone by since the shard was loaded.
+    /// The plugin cannot do that. Instead the host sees to it that calls take effect less than
+    /// `lifetime_ms` after the time that was handed in with the report that led to them, and less than
+    /// that after their broker ceased to coordinate the shard. Nothing is called before that time has gone
+    /// by since the shard was loaded: nobody is asked, pushes and classic joins are sent away, and groups
+    /// of which something may be held are not deleted.
     Lifetime {
         /// Milliseconds.
         lifetime_ms: u32,
@@ -40,7 +42,7 @@ pub struct TopologyConfig {
     pub(super) plugin: Plugin,
     pub(super) backoff: BackoffConfig,
     pub(super) cleanup_interval_ms: u32,
-    pub(super) call_timeout_ms: Option<u32>,
+    call_timeout_ms: Option<u32>,
     pub(super) hash_seed: u64,
 }
 
@@ -80,13 +82,17 @@ impl TopologyConfig {
     }
 
     /// How long the plugin may take to answer, in milliseconds. A call that takes longer counts as
-    /// failed, and its answer is ignored when it comes. By default, as in Kafka, for ever: then a call
-    /// that is never answered keeps its group from all other operations until the shard moves.
+    /// failed, and its answer is ignored when it comes. By default 600000.
     ///
-    /// With [`Fencing::Lifetime`] it is at least, and by default, that lifetime.
+    /// It is at least 1; with [`Fencing::Lifetime`] it is at least, and by default, that lifetime.
+    ///
+    /// Until a call is answered or given up, its group has no other operation, the cleanup cycle or
+    /// `DeleteGroups` that it belongs to goes on, and no other cycle starts.
+    ///
+    /// Deviation: Kafka waits for ever. One call that is never answered ends all cleanup of its broker.
     #[must_use]
-    pub const fn with_call_timeout_ms(mut self, timeout_ms: Option<u32>) -> Self {
-        self.call_timeout_ms = timeout_ms;
+    pub const fn with_call_timeout_ms(mut self, timeout_ms: u32) -> Self {
+        self.call_timeout_ms = Some(timeout_ms);
         self
     }
 
@@ -99,13 +105,15 @@ impl TopologyConfig {
     }
 
     /// How long a call may take, in milliseconds.
-    pub(super) fn timeout_ms(&self) -> Option<u32> {
-        match self.plugin {
+    pub(super) fn timeout_ms(&self) -> u32 {
+        let timeout_ms = match self.plugin {
             Plugin::Present(Fencing::Lifetime { lifetime_ms }) => {
-                Some(self.call_timeout_ms.unwrap_or(0).max(lifetime_ms))
+                self.call_timeout_ms.unwrap_or(0).max(lifetime_ms)
             }
-            _ => self.call_timeout_ms,
-        }
+            _ => self.call_timeout_ms.unwrap_or(600_000),
+        };
+        // A call that is given up as it is made is made again for ever.
+        timeout_ms.max(1)
     }
 
     /// How long nothing is called after loading, in milliseconds.

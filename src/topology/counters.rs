@@ -1,5 +1,6 @@
 //! What a manager counts.
 
+use super::describe::GetEnding;
 use super::ending::SetOutcome;
 
 /// Kafka's metrics `streams-group-topology-description-*`, counted since the manager was made.
@@ -26,17 +27,33 @@ pub struct TopologyCounters {
 
 impl TopologyCounters {
     pub(super) const fn set_ended(&mut self, outcome: &SetOutcome) {
-        match outcome {
-            SetOutcome::Stored => self.sets += 1,
-            SetOutcome::Permanent(_) | SetOutcome::Transient(_) => self.failed_sets += 1,
-        }
+        count(match outcome {
+            SetOutcome::Stored => &mut self.sets,
+            SetOutcome::Permanent(_) | SetOutcome::Transient(_) => &mut self.failed_sets,
+        });
+    }
+
+    pub(super) const fn get_ended(&mut self, ending: GetEnding) {
+        count(match ending {
+            GetEnding::Found | GetEnding::Missing => &mut self.gets,
+            GetEnding::Failed | GetEnding::Unreadable => &mut self.failed_gets,
+        });
     }
 
     pub(super) const fn delete_ended(&mut self, is_done: bool) {
-        if is_done {
-            self.deletes += 1;
-        } else {
-            self.failed_deletes += 1;
-        }
+        count(if is_done { &mut self.deletes } else { &mut self.failed_deletes });
     }
+
+    pub(super) const fn cleanup_began(&mut self) {
+        count(&mut self.cleanup_cycles);
+    }
+
+    pub(super) const fn cleanup_found(&mut self, eligible: usize) {
+        self.cleanup_eligible = self.cleanup_eligible.saturating_add(eligible as u64);
+    }
+}
+
+/// Numbers that enter with a state may be as high as they like.
+const fn count(counter: &mut u64) {
+    *counter = counter.saturating_add(1);
 }

@@ -111,8 +111,8 @@
 //!
 //! # Invariants
 //!
-//! By the latest and by the committed state, if nobody but the manager calls the plugin and a plugin
-//! fences:
+//! By the latest and by the committed state, if nobody but the manager calls the plugin, and calls are
+//! fenced or live no longer than was said:
 //!
 //! - TB-1: a call that may take effect is covered: what is stored is uncertain, or what the call leaves.
 //! - TB-2: if an epoch is held, it is the one that the plugin holds, and no delete may take effect.
@@ -126,12 +126,13 @@
 //! - TB-9: in a window, one member is asked.
 //! - TB-10: windows of one epoch get longer until they are cleared, and only for their own epoch.
 //! - TB-11: a failed delete ends no window.
-//! - TB-12: no live group is deleted from the plugin, nor one of which it holds nothing.
+//! - TB-12: no group is marked to be deleted from the plugin that is live then, or of which it holds nothing.
 //! - TB-13: if the plugin works, a group with a member is stored in the end, and one without goes.
 //! - TB-14: a group has one operation at a time.
 //! - TB-15: nothing is kept of groups that left, nor of a shard that did, but for calls without
 //!   answer.
 //! - TB-16: a manager that left and entered goes on as before.
+//! - TB-17: each operation is answered once, when its write or call ends, is given up, or its shard leaves.
 //!
 //! TB-1 to TB-4 and TB-13 are also explored exhaustively, for every order of steps of a few
 //! operations on one group.

@@ -10,8 +10,10 @@ use super::epoch::TopologyEpoch;
 
 /// Keeps a description a group: Kafka's `InMemoryTopologyDescriptionPlugin`, with fencing.
 ///
-/// Of a group that was deleted it keeps 16 bytes and the id, by which late calls of an old coordinator
-/// are known; [`forget`](Self::forget) them when none can come any more.
+/// Of each group that it was ever called for it keeps the id and a token of 16 bytes, by which late calls
+/// of an old coordinator are known, after a delete too. They are never dropped by themselves: where ids
+/// come and go, [`forget`](Self::forget) those of groups that are gone, once none of their calls can
+/// come any more.
 #[derive(Clone, Debug)]
 pub struct InMemoryPlugin<D> {
     groups: HashMap<Arc<str>, Kept<D>, FixedState>,
@@ -30,13 +32,13 @@ impl<D> InMemoryPlugin<D> {
     }
 
     /// Keeps a description; answers `false`, and changes nothing, if a later call of the group came
-    /// before this one. O(1).
+    /// before this one: then the call failed. O(1).
     pub fn set(&mut self, call: &SetCall, description: D) -> bool {
         self.put(call.group_id(), call.token(), Some((call.epoch(), description)))
     }
 
     /// Deletes the group's description, if there is one; answers `false`, and changes nothing, if a
-    /// later call of the group came before this one. O(1).
+    /// later call of the group came before this one: then the call failed. O(1).
     pub fn delete(&mut self, call: &DeleteCall) -> bool {
         self.put(call.group_id(), call.token(), None)
     }

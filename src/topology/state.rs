@@ -65,7 +65,7 @@ pub struct CallState {
     /// Its place among the groups of that operation.
     pub index: usize,
     /// When it is given up.
-    pub ends: Option<Monotonic>,
+    pub ends: Monotonic,
 }
 
 /// Why a state cannot be that of a manager.
@@ -95,8 +95,9 @@ pub enum TopologyStateError {
     /// Two operations have one group to themselves.
     #[error("two operations work on group {0}")]
     TwoOperations(Arc<str>),
-    /// An operation or a call is numbered as one that is to come.
-    #[error("{list} have numbers that are to come")]
+    /// An operation or a call is numbered as one that is to come, or the next ones would have numbers that
+    /// are never reached: those from 2^63 on, and leader epochs below 0 while the shard is loaded.
+    #[error("{list} are not numbered as they can be")]
     Numbers {
         /// The list.
         list: &'static str,
@@ -117,8 +118,8 @@ impl TopologyManager {
         }
         let mut uncleaned: Vec<_> = self.uncleaned.iter().cloned().collect();
         uncleaned.sort_unstable();
-        let call = |(&token, call): (&Token, &PendingCall)| {
-            let PendingCall { operation, index, ends } = *call;
+        let call = |(token, call): (Token, PendingCall)| {
+            let PendingCall { operation, index, ends } = call;
             CallState { token, operation, index, ends }
         };
         let shard = |Shard { calls_from, cleanup_due }| ShardState { calls_from, cleanup_due };
@@ -137,6 +138,9 @@ impl TopologyManager {
     }
 
     /// A manager in this state. O(n log n).
+    ///
+    /// Times enter as they are: calls that are under way keep theirs, whatever the config says of time-outs
+    /// and [fencing](super::Fencing).
     ///
     /// # Errors
     /// [`TopologyStateError`] for each invariant that it breaks.
@@ -177,6 +181,9 @@ fn enter(backoff: &mut Backoff, windows: &[(Box<str>, Window)]) {
     }
 }
 
+/// The highest number of what comes next. As many again are never counted up to.
+const NUMBERS_MAX: u64 = u64::MAX / 2;
+
 impl TopologyState {
     fn check(&self) -> Result<(), TopologyStateError> {
         ascending("push windows", self.push_windows.iter().map(|it| &it.0))?;
@@ -214,7 +221,8 @@ impl TopologyState {
     }
 
     fn check_operations(&self) -> Result<(), TopologyStateError> {
-        if self.operations.last().is_some_and(|(id, _)| id.number() >= self.next_operation) {
+        let is_past = |(id, _): &(OperationId, _)| id.number() < self.next_operation;
+        if self.next_operation > NUMBERS_MAX || !self.operations.last().is_none_or(is_past) {
             return Err(TopologyStateError::Numbers { list: "operations" });
         }
         let mut taken = BTreeSet::new();
@@ -246,7 +254,10 @@ impl TopologyState {
     }
 
     fn check_calls(&self) -> Result<(), TopologyStateError> {
-        if self.calls.last().is_some_and(|call| call.token >= self.next_token) {
+        let next = self.next_token;
+        let is_numbered = self.shard.is_none() || next.leader_epoch() >= 0;
+        let is_past = |call: &CallState| call.token < next;
+        if !is_numbered || next.number() > NUMBERS_MAX || !self.calls.last().is_none_or(is_past) {
             return Err(TopologyStateError::Numbers { list: "calls" });
         }
         let mut awaited = BTreeSet::new();

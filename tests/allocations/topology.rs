@@ -3,8 +3,8 @@
 use crate::allocations;
 use core::num::NonZeroU32;
 use kafka_coordination::topology::{
-    Belief, Cleanup, Fencing, Groups, Heartbeat, Life, Plugin, StreamsGroup, TopologyConfig,
-    TopologyEpoch, TopologyManager,
+    Belief, Cleanup, Effect, Ending, Fencing, Groups, Heartbeat, Life, Plugin, StreamsGroup,
+    TopologyConfig, TopologyEpoch, TopologyManager,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 
@@ -127,4 +127,27 @@ fn a_cleanup_looks_at_groups_that_want_it_alone() {
     manager.observe("left", Some(&group(Life::Empty, stored)));
     assert_eq!(manager.uncleaned_count(), 1);
     assert_eq!(manager.start_cleanup(&All(stored), at(0)), Cleanup::Idle, "it has offsets");
+}
+
+#[test]
+fn nothing_is_kept_of_the_groups_of_a_deletion_that_is_through() {
+    let (mut manager, all) = (manager(), All(Belief::from_record(-2, -1).unwrap()));
+    let mut delete = |round: usize| {
+        manager.delete_groups((0..100).map(|id| format!("{round}-{id}")), &all, at(0));
+        while let Some(effect) = manager.poll_effect() {
+            match effect {
+                Effect::AwaitCommit { operation } | Effect::Write { operation, .. } => {
+                    manager.written(operation, Ok(()), &all, &mut Least, at(0));
+                }
+                Effect::Delete(call) => {
+                    manager.delete_ended(&call, Ending::Done, &all, &mut Least, at(0));
+                }
+                other => assert!(matches!(other, Effect::DeleteGroups { .. }), "{other:?}"),
+            }
+        }
+    };
+    // Tables have their size then.
+    (0..10).for_each(&mut delete);
+    let memory = allocation_counter::measure(|| (10..60).for_each(&mut delete));
+    assert_eq!(memory.bytes_current, 0);
 }

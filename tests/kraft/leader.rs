@@ -1,8 +1,10 @@
 //! What a leader keeps of its replicas.
 
 use crate::quorum::{LEADER, Quorum, key, on_disk, voters};
-use kafka_coordination::kraft::{DescribeVersion, LeaderError, OBSERVER_SESSION_MS, ReplicaKey};
-use kafka_coordination::{ErrorCode, Timestamp};
+use kafka_coordination::kraft::{
+    DescribeVersion, Election, KRaftVersion, Leader, LeaderError, OBSERVER_SESSION_MS, ReplicaKey,
+};
+use kafka_coordination::{ErrorCode, Monotonic, Timestamp};
 
 /// Cases of KAFKA-15489, KAFKA-16144 and KAFKA-16531; a fetch time-out of 2000 ms gives 3000 ms.
 #[test]
@@ -199,4 +201,30 @@ fn times_before_a_clock_that_starts_now_are_told_as_never() {
     assert_eq!((told.high_watermark, told.voters[1].log_end_offset), (-1, -1));
     assert_eq!(told.voters[1].last_fetch_timestamp, -1);
     assert_eq!(told.voters[0].last_fetch_timestamp, 7);
+}
+
+/// Kafka takes 0 and before for never.
+#[test]
+fn a_clock_that_starts_at_0_is_as_good_as_any() {
+    let mut quorum = Quorum::new([1, 2, 3]);
+    let now = Monotonic::from_millis(0);
+    let election = Election {
+        local: quorum.leader.local().clone(),
+        epoch: 5,
+        epoch_start_offset: 3,
+        voters: voters([1, 2, 3]),
+        kraft_version: KRaftVersion::V1,
+        granting_voters: Vec::new(),
+        fetch_timeout_ms: 2_000,
+    };
+    quorum.leader = Leader::new(election, now).unwrap();
+    let leader = &mut quorum.leader;
+    let silent: Vec<_> = leader.begin_quorum_targets(now).map(|it| it.key().id).collect();
+    assert_eq!(silent, [2, 3], "they have never fetched");
+    leader.appended(4, &voters([1, 2, 3])).unwrap();
+    leader.fetched(key(9), 4, now).unwrap();
+    assert!(leader.is_caught_up(&key(9), now));
+    leader.fetched(key(2), 4, now).unwrap();
+    let silent: Vec<_> = leader.begin_quorum_targets(now).map(|it| it.key().id).collect();
+    assert_eq!(silent, [3]);
 }

@@ -15,6 +15,8 @@ mod format;
 mod history;
 mod leader;
 mod leader_invariants;
+mod level_invariant;
+mod majorities;
 mod quorum;
 mod reconfiguration;
 #[cfg(feature = "std")]

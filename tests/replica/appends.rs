@@ -1,8 +1,8 @@
 //! Records of the state machine: prepared, scheduled, written.
 
-use crate::host::{Host, config, storage};
+use crate::host::Host;
 use bytes::Bytes;
-use kafka_coordination::kraft::{AppendError, BatchContent, Effect, ElectionState};
+use kafka_coordination::kraft::{AppendError, BatchContent, Effect};
 
 fn records(count: usize, bytes: usize) -> Vec<Bytes> {
     vec![Bytes::from(vec![7; bytes]); count]
@@ -72,43 +72,4 @@ fn a_follower_takes_no_appends() {
     let refused = AppendError::NotLeader { epoch: 5 };
     assert_eq!(host.replica.prepare_append(5, records(1, 1), host.now), Err(refused));
     assert_eq!(host.replica.schedule_append(host.now), Err(refused));
-}
-
-#[test]
-fn a_batch_is_held_while_any_of_its_records_is_only_prepared() {
-    let mut config = config();
-    config.append_linger_ms = 50;
-    let election = ElectionState::with_unknown_leader(5, []);
-    let mut host = Host::start(config, storage(&[1], &[(9, 4)], election));
-    host.tick();
-    host.effects.clear();
-    let prepare = |host: &mut Host| host.replica.prepare_append(6, records(1, 10), host.now);
-    assert_eq!(prepare(&mut host), Ok(13));
-    host.replica.schedule_append(host.now).expect("it leads");
-    assert_eq!(prepare(&mut host), Ok(14));
-    host.after(49);
-    host.after(1);
-    host.after(1_000);
-    assert_eq!(written(&mut host), []);
-    host.replica.schedule_append(host.now).expect("it leads");
-    host.tick();
-    assert_eq!(written(&mut host), [(13, 14)]);
-}
-
-#[test]
-fn records_wait_for_company() {
-    let mut config = config();
-    config.append_linger_ms = 50;
-    let election = ElectionState::with_unknown_leader(5, []);
-    let mut host = Host::start(config, storage(&[1], &[(9, 4)], election));
-    host.tick();
-    host.effects.clear();
-    host.replica.prepare_append(6, records(1, 10), host.now).expect("it leads");
-    host.replica.schedule_append(host.now).expect("it leads");
-    host.tick();
-    host.after(49);
-    assert_eq!(written(&mut host), []);
-    assert_eq!(host.replica.next_deadline(), Some(host.now.saturating_add(1)));
-    host.after(1);
-    assert_eq!(written(&mut host), [(13, 13)]);
 }

@@ -1,10 +1,10 @@
 //! Elections, as a host sees them.
 
-use crate::host::{Host, Least, config, endpoints, header, key, node, nothing_fetched, storage};
-use kafka_coordination::ErrorCode;
+use crate::host::{Host, Least, config, endpoints, header, key, nothing_fetched, storage};
+use crate::peers::fetched;
 use kafka_coordination::kraft::{
-    Answer, BeginQuorumEpochRequest, Effect, ElectionState, Endpoints, EpochState, EpochStateKind,
-    OffsetAndEpoch, PartitionAnswer, Response, VoteRequest,
+    BeginQuorumEpochRequest, Effect, ElectionState, Endpoints, EpochState, EpochStateKind,
+    OffsetAndEpoch, VoteRequest,
 };
 
 #[test]
@@ -64,11 +64,7 @@ fn a_leader_without_endpoints_is_known_and_followed_once_it_says_where_it_is() {
     assert!(to.id < 0, "a bootstrap server is asked, not {to:?}");
 
     // It is that leader, and has nothing new.
-    let body = nothing_fetched(Some(10));
-    let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(4), epoch: 5, body };
-    let nodes = vec![node(4)];
-    let answer = Answer { error: ErrorCode::None, partition: Some(partition), nodes };
-    host.respond(correlation, Response::Fetch(answer));
+    host.respond(correlation, fetched(4, 5, nothing_fetched(Some(10))));
     let EpochState::Follower(follower) = host.replica.quorum().state() else {
         panic!("{:?}", host.replica.quorum().state());
     };

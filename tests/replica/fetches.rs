@@ -85,18 +85,6 @@ fn a_fetch_is_answered_at_once_if_there_is_something_to_tell() {
 }
 
 #[test]
-fn a_fetch_is_for_this_cluster_and_its_metadata() {
-    for (wrong, expected) in [
-        (RequestHeader { cluster_id: Some(""), ..header() }, ErrorCode::InconsistentClusterId),
-        (RequestHeader { is_metadata_partition: false, ..header() }, ErrorCode::InvalidRequest),
-    ] {
-        let mut host = Host::only_leader();
-        let replies = fetch_as(&mut host, &wrong, (13, 6), 6, 500, Unsupported);
-        assert_eq!(told(&replies), (expected, false, None, None));
-    }
-}
-
-#[test]
 fn a_fetch_that_waits_is_answered_by_an_append() {
     let mut host = Host::only_leader();
     assert_eq!(fetch(&mut host, (13, 6), 6, 500, Unsupported), []);

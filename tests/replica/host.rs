@@ -63,6 +63,8 @@ pub(crate) struct Host {
     pub(crate) now: Monotonic,
     /// What the replica has asked for and the host has not looked at yet.
     pub(crate) effects: Vec<Effect>,
+    /// Whether the state machine takes its time: it is done with nothing by itself.
+    pub(crate) is_slow: bool,
     next_request: u64,
 }
 
@@ -96,13 +98,37 @@ pub(crate) fn storage(voters: &[i32], batches: &[(i64, i32)], election: Election
     Storage { election: Some(election), log, control }
 }
 
+/// The same disk at level 0: the voters are those of the configuration.
+pub(crate) fn static_storage(
+    voters: &[i32],
+    batches: &[(i64, i32)],
+    election: ElectionState,
+) -> Storage {
+    let listener = ListenerName::new(LISTENER);
+    let addresses = voters.iter().map(|id| (*id, format!("h{id}"), 9_000));
+    let mut control = ControlLog::new(VoterSet::from_addresses(&listener, addresses));
+    let mut log = LogIndex::new();
+    let _nothing_to_read = control.next_read(None, 0, 0);
+    for (last_offset, epoch) in batches {
+        control.on_data(log.end_offset(), *last_offset).expect("in order");
+        log.append(*last_offset, *epoch);
+    }
+    Storage { election: Some(election), log, control }
+}
+
 impl Host {
     pub(crate) fn start(config: ReplicaConfig, storage: Storage) -> Self {
         let now = Monotonic::from_millis(1_000);
         let replica = Replica::start(config, storage, &mut Least, now).expect("it starts");
-        let mut host = Self { replica, now, effects: Vec::new(), next_request: 0 };
+        let mut host = Self { replica, now, effects: Vec::new(), is_slow: false, next_request: 0 };
         host.carry_out();
         host
+    }
+
+    /// The slow state machine is done with what it was given, and needs `next_offset` next.
+    pub(crate) fn catch_up(&mut self, next_offset: i64) {
+        self.applied(next_offset);
+        self.carry_out();
     }
 
     /// In epoch 5, with ten records of epoch 4, knowing nothing of the leader.
@@ -144,14 +170,16 @@ impl Host {
                 Effect::Flush { end_offset } => {
                     self.replica.flushed(*end_offset, &mut Least, self.now);
                 }
-                Effect::Deliver { to, .. } => self.replica.applied(*to, &mut Least, self.now),
-                Effect::LoadSnapshot(id) => {
-                    self.replica.applied(id.offset, &mut Least, self.now);
-                }
+                Effect::Deliver { to, .. } if !self.is_slow => self.applied(*to),
+                Effect::LoadSnapshot(id) if !self.is_slow => self.applied(id.offset),
                 _ => {}
             }
             self.effects.push(effect);
         }
+    }
+
+    fn applied(&mut self, next_offset: i64) {
+        self.replica.applied(next_offset, &mut Least, self.now);
     }
 
     pub(crate) fn request_id(&mut self) -> RequestId {

@@ -1,14 +1,15 @@
 //! What a follower asks of its leader beside records: to be a voter, and to be known as it is.
 
-use crate::host::{Host, config, key, node, nothing_fetched, storage, voter};
+use crate::host::{Host, config, key, nothing_fetched, storage, voter};
+use crate::peers::fetched;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Answer, ControlLog, ControlRecord, DirectoryId, ElectionState, Endpoint, Endpoints,
-    KRaftVersion, LogIndex, NextRead, PartitionAnswer, ReplicaConfig, ReplicaKey, Request,
+    ControlLog, ElectionState, Endpoint, Endpoints, LogIndex, NextRead, ReplicaConfig, Request,
     Response, Storage, VoterSet,
 };
 
-const PERIOD_MS: i64 = 4_000;
+/// Two fetch time-outs.
+pub(crate) const PERIOD_MS: i64 = 4_000;
 
 fn following(config: ReplicaConfig, mut storage: Storage) -> Host {
     storage.election = Some(ElectionState::with_elected_leader(5, 2, None, []).expect("an id"));
@@ -17,36 +18,31 @@ fn following(config: ReplicaConfig, mut storage: Storage) -> Host {
     host
 }
 
-fn fetched() -> Response {
-    let body = nothing_fetched(None);
-    let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(2), epoch: 5, body };
-    let nodes = vec![node(2)];
-    Response::Fetch(Answer { error: ErrorCode::None, partition: Some(partition), nodes })
-}
-
 fn updated(error: ErrorCode) -> Response {
     let leader_endpoints = Endpoints::empty();
     Response::UpdateVoter { error, leader_id: Some(2), epoch: 5, leader_endpoints }
 }
 
-/// What is asked of the leader within a time, beside records; each is answered so.
-fn asked(host: &mut Host, ms: i64, answer: impl Fn() -> Response) -> Vec<(i64, Request)> {
+/// The leader answers fetches for so long. Gives what else is asked, and after how many milliseconds.
+pub(crate) fn asked_within(host: &mut Host, ms: i64, answer: &Response) -> Vec<(i64, Request)> {
     const STEP_MS: i64 = 500;
     let mut asked = Vec::new();
     for step in 1..=ms / STEP_MS {
         host.after(STEP_MS);
-        // Each tick may send one request, whose answer lets the next one go.
         for _ in 0..2 {
+            let (leader_id, epoch) = (host.leader_id().expect("it is known"), host.kind().1);
             for (correlation, to, request) in host.sent() {
-                assert_eq!(to.id, 2);
+                assert_eq!(to.id, leader_id);
                 if matches!(request, Request::Fetch(_)) {
-                    host.respond(correlation, fetched());
+                    host.respond(correlation, fetched(leader_id, epoch, nothing_fetched(None)));
                 } else {
                     asked.push((step * STEP_MS, request));
-                    host.respond(correlation, answer());
+                    host.respond(correlation, answer.clone());
                 }
             }
             host.tick();
+            let due = host.replica.next_deadline().expect("a fetch is on its way");
+            assert!(due > host.now, "it does not spin");
         }
     }
     asked
@@ -63,7 +59,8 @@ fn joining(voters: &[i32]) -> (ReplicaConfig, Storage) {
 fn a_controller_adds_itself_to_the_voters_again_and_again() {
     let (config, storage) = joining(&[2, 3]);
     let mut host = following(config, storage);
-    let asked = asked(&mut host, 2 * PERIOD_MS, || Response::AddVoter(ErrorCode::RequestTimedOut));
+    let asked =
+        asked_within(&mut host, 2 * PERIOD_MS, &Response::AddVoter(ErrorCode::RequestTimedOut));
     let keys: Vec<_> = asked
         .iter()
         .map(|(at, request)| match request {
@@ -76,35 +73,21 @@ fn a_controller_adds_itself_to_the_voters_again_and_again() {
 }
 
 #[test]
-fn a_controller_with_a_new_disk_removes_the_old_one_first() {
-    let (config, mut storage) = joining(&[]);
-    let old = ReplicaKey { directory_id: DirectoryId::from_u128(0xdead), ..key(1) };
-    let mut own = voter(1);
-    own.key = old;
-    let mut control = ControlLog::new(VoterSet::empty());
-    let set = VoterSet::new([own, voter(2), voter(3)]);
-    let records = [ControlRecord::KRaftVersion(KRaftVersion::V1), ControlRecord::Voters(set)];
-    control.load_snapshot(0, records).expect("it is sound");
-    control.on_data(0, 9).expect("it is the next one");
-    storage.control = control;
-    let mut host = following(config, storage);
-    let asked = asked(&mut host, PERIOD_MS, || Response::RemoveVoter(ErrorCode::None));
-    assert_eq!(asked, [(PERIOD_MS, Request::RemoveVoter(old))]);
-}
-
-#[test]
 fn who_may_not_join_only_fetches() {
     for (auto_join, can_become_voter) in [(false, true), (true, false)] {
         let (mut config, storage) = joining(&[2, 3]);
         config.auto_join = auto_join;
         config.can_become_voter = can_become_voter;
         let mut host = following(config, storage);
-        assert_eq!(asked(&mut host, 3 * PERIOD_MS, fetched), []);
+        assert_eq!(
+            asked_within(&mut host, 3 * PERIOD_MS, &Response::AddVoter(ErrorCode::None)),
+            []
+        );
     }
     // A voter has joined already.
     let (config, storage) = joining(&[1, 2, 3]);
     let mut host = following(config, storage);
-    assert_eq!(asked(&mut host, 3 * PERIOD_MS, fetched), []);
+    assert_eq!(asked_within(&mut host, 3 * PERIOD_MS, &Response::AddVoter(ErrorCode::None)), []);
     assert!(host.replica.next_deadline().is_some_and(|due| due > host.now), "it does not spin");
 }
 
@@ -117,22 +100,9 @@ fn a_voter_with_other_listeners_tells_its_leader() {
     let expected = config.quorum.local_endpoints.clone();
     let storage = storage(&[1, 2, 3], &[(9, 4)], ElectionState::with_unknown_leader(5, []));
     let mut host = following(config, storage);
-    let asked = asked(&mut host, PERIOD_MS, || updated(ErrorCode::None));
+    let asked = asked_within(&mut host, PERIOD_MS, &updated(ErrorCode::None));
     let [(PERIOD_MS, Request::UpdateVoter(update))] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!((update.voter, &update.endpoints, update.leader_epoch), (key(1), &expected, 5));
-}
-
-/// KAFKA-16538.
-#[test]
-fn a_voter_tells_the_leader_of_itself_once_while_the_voters_are_static() {
-    for error in [ErrorCode::None, ErrorCode::UnsupportedVersion] {
-        let mut control = ControlLog::new(VoterSet::new([1, 2, 3].map(voter)));
-        assert_eq!(control.next_read(None, 0, 0), NextRead::Nothing);
-        let storage = Storage { election: None, log: LogIndex::new(), control };
-        let mut host = following(config(), storage);
-        let asked = asked(&mut host, 5 * PERIOD_MS, || updated(error));
-        assert!(matches!(&asked[..], [(PERIOD_MS, Request::UpdateVoter(_))]), "{asked:?}");
-    }
 }
 
 #[test]
@@ -142,7 +112,7 @@ fn a_voter_whose_update_is_refused_asks_again() {
     let storage = Storage { election: None, log: LogIndex::new(), control };
     let mut host = following(config(), storage);
     // Kafka's process ends on an invalid request.
-    let asked = asked(&mut host, PERIOD_MS, || updated(ErrorCode::InvalidRequest));
+    let asked = asked_within(&mut host, PERIOD_MS, &updated(ErrorCode::InvalidRequest));
     assert_eq!(asked.len(), 1);
     assert_eq!(host.replica.fatal(), None);
 }

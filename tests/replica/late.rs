@@ -1,18 +1,14 @@
 //! What comes late: outcomes of I/O and answers that meet another role, or another question, than they were meant for.
 
-use crate::host::{Host, Least, config, endpoints, header, key, node, storage, voter};
+use crate::host::{Host, Least, config, endpoints, key, storage, voter};
+use crate::peers::{answer, voted};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Acknowledge, AddVoter, Answer, BeginQuorumEpochRequest, ControlRecord, Correlation, Effect,
-    ElectionState, EpochStateKind, FetchedRecords, FetchedSnapshot, LogBatch, OffsetAndEpoch,
-    PartitionAnswer, Reply, Request, Response, SupportedVersions, VoteRequest, VoterSet,
+    Acknowledge, AddVoter, ControlRecord, Correlation, Effect, ElectionState, EpochStateKind,
+    FetchedRecords, FetchedSnapshot, LogBatch, OffsetAndEpoch, Reply, Request, Response,
+    SupportedVersions, VoteRequest, VoterSet,
 };
-
-fn answer<T>(body: T) -> Answer<T> {
-    let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(2), epoch: 5, body };
-    Answer { error: ErrorCode::None, partition: Some(partition), nodes: vec![node(2)] }
-}
 
 fn fetched(
     diverging: Option<OffsetAndEpoch>,
@@ -29,10 +25,7 @@ fn fetched(
 
 /// What the follower is told by its next fetch.
 fn tell(host: &mut Host, body: FetchedRecords<Vec<LogBatch>>) {
-    host.effects.clear();
-    host.tick();
-    let (correlation, ..) = host.only_sent();
-    host.respond(correlation, Response::Fetch(answer(body)));
+    host.fetch(2, body);
 }
 
 fn add(host: &mut Host, id: i32) -> Correlation {
@@ -100,7 +93,7 @@ fn a_snapshot_is_installed_although_its_leader_is_followed_no_more() {
     let (correlation, ..) = host.only_sent();
     let bytes = Bytes::from_static(b"snapshot");
     let body = FetchedSnapshot { snapshot: SNAPSHOT, size: 8, position: 0, bytes };
-    host.respond(correlation, Response::FetchSnapshot(answer(body)));
+    host.respond(correlation, Response::FetchSnapshot(answer(ErrorCode::None, Some(2), 5, body)));
     assert!(host.effects.contains(&Effect::InstallSnapshot(SNAPSHOT)), "{:?}", host.effects);
 
     let request = VoteRequest {
@@ -155,42 +148,21 @@ fn what_is_committed_does_not_become_less_with_a_new_leader() {
     tell(&mut host, FetchedRecords { high_watermark: Some(9), ..fetched(None, None) });
     assert!(host.effects.contains(&Effect::HighWatermark(9)));
     // It leads, resigns, and follows another leader, which has not heard of all that is committed.
-    let answered = |granted, epoch| {
-        let partition =
-            PartitionAnswer { error: ErrorCode::None, leader_id: None, epoch, body: granted };
-        let (error, nodes) = (ErrorCode::None, Vec::new());
-        Response::Vote(Answer { error, partition: Some(partition), nodes })
-    };
     host.after(2_000);
     host.tick();
     let (correlation, ..) = host.sent().pop().expect("it asks for votes");
-    host.respond(correlation, answered(true, 5));
+    host.respond(correlation, voted(true, 5));
     host.effects.clear();
     host.tick();
     let (correlation, ..) = host.sent().pop().expect("it asks for votes");
-    host.respond(correlation, answered(true, 6));
+    host.respond(correlation, voted(true, 6));
     assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Leader);
     host.tick();
     host.replica.resign(6, host.now).expect("it leads");
     host.tick();
     assert_eq!(host.replica.quorum().state().kind(), EpochStateKind::Resigned);
-    let request = BeginQuorumEpochRequest {
-        voter: Some(key(1)),
-        leader_id: 2,
-        epoch: 7,
-        leader_endpoints: endpoints(2),
-    };
-    let id = host.request_id();
-    host.replica.handle_begin_quorum_epoch(id, &header(), &request, &mut Least, host.now);
-    host.carry_out();
-    host.effects.clear();
-    host.tick();
-    let (correlation, ..) = host.only_sent();
-    let mut body = answer(fetched(None, None));
-    if let Some(partition) = &mut body.partition {
-        partition.epoch = 7;
-    }
-    host.respond(correlation, Response::Fetch(body));
+    host.begun(2, 7);
+    host.fetch(2, fetched(None, None));
     assert_eq!(host.replica.quorum().state().high_watermark(), Some(5));
     assert_eq!(host.replica.log().high_watermark(), 9);
     assert!(!host.effects.iter().any(|effect| matches!(effect, Effect::HighWatermark(_))));

@@ -95,3 +95,54 @@ fn the_log_before_a_snapshot_is_deleted_if_it_is_committed() {
     assert!(log.truncate_to(7).is_err(), "8 is committed");
     assert_eq!(log.end_offset(), 10);
 }
+
+/// KAFKA-12460.
+#[test]
+fn what_is_committed_stays_so() {
+    let mut log = log(LogIndex::new(), &[(4, 1), (9, 3)]);
+    log.set_high_watermark(8);
+    log.set_high_watermark(3);
+    assert_eq!(log.high_watermark(), 8);
+    log.set_high_watermark(99);
+    assert_eq!(log.high_watermark(), 10, "the log ends there");
+    let before = log.clone();
+    assert!(log.truncate_to(9).is_err());
+    assert_eq!(log, before);
+}
+
+#[test]
+fn a_snapshot_that_is_ahead_of_the_log_takes_its_place() {
+    for (snapshot, is_ahead) in [
+        (end(10, 3), false),
+        (end(7, 3), false),
+        (end(99, 2), false),
+        (end(11, 3), true),
+        (end(5, 4), true),
+        (end(50, 4), true),
+    ] {
+        let mut log = with_snapshot(log(LogIndex::new(), &[(4, 1), (9, 3)]), end(5, 1));
+        log.set_high_watermark(5);
+        log.add_snapshot(snapshot);
+        let before = log.clone();
+        assert_eq!(log.truncate_to_latest_snapshot(), is_ahead, "{snapshot}");
+        if is_ahead {
+            assert_eq!(log, LogIndex::after_snapshot(snapshot));
+            assert_eq!(log.end(), snapshot);
+        } else {
+            assert_eq!(log, before);
+        }
+    }
+}
+
+#[test]
+fn the_latest_snapshot_is_known() {
+    let mut log = log(LogIndex::new(), &[(9, 1)]);
+    assert_eq!(log.latest_snapshot(), None);
+    for snapshot in [end(6, 1), end(3, 1), end(6, 1)] {
+        log.add_snapshot(snapshot);
+    }
+    assert_eq!(
+        (log.latest_snapshot(), log.snapshots()),
+        (Some(end(6, 1)), &[end(3, 1), end(6, 1)][..])
+    );
+}

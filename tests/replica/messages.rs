@@ -152,6 +152,33 @@ fn a_snapshot_asked_for_by_the_leader_itself_or_beyond_its_end_is_refused() {
 }
 
 #[test]
+fn an_answer_that_names_another_leader_of_the_same_epoch_is_not_believed() {
+    for error in [ErrorCode::NotLeaderOrFollower, ErrorCode::FencedLeaderEpoch] {
+        let mut host = Host::follower();
+        host.effects.clear();
+        host.tick();
+        let (correlation, to, _) = host.only_sent();
+        assert_eq!(to, node(2));
+        let partition =
+            PartitionAnswer { error, leader_id: Some(3), epoch: 5, body: nothing_fetched(None) };
+        let answer =
+            Answer { error: ErrorCode::None, partition: Some(partition), nodes: vec![node(3)] };
+        host.respond(correlation, Response::Fetch(answer));
+        assert_eq!(host.replica.fatal(), None);
+        let state = host.replica.quorum().state();
+        assert_eq!((state.kind(), state.leader_id()), (EpochStateKind::Follower, Some(2)));
+        // Somebody else is asked meanwhile, and the leader again once its connection has rested.
+        host.tick();
+        let (correlation, to, _) = host.only_sent();
+        assert!(to.id < 0, "{to:?}");
+        host.respond(correlation, Response::Failed(ErrorCode::BrokerNotAvailable));
+        host.after(20);
+        let (_, to, _) = host.only_sent();
+        assert_eq!(to, node(2));
+    }
+}
+
+#[test]
 fn an_answer_of_invalid_request_makes_the_connection_rest() {
     let mut host = Host::follower();
     host.effects.clear();

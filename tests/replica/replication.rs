@@ -1,11 +1,10 @@
 //! What a follower fetches, and when it says that it has it.
 
-use crate::host::{Host, Least, node};
+use crate::host::{Host, Least};
+use crate::peers;
 use bytes::Bytes;
-use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Answer, BatchContent, Effect, Fatal, FetchedRecords, LogBatch, OffsetAndEpoch, PartitionAnswer,
-    Request, Response,
+    BatchContent, Effect, Fatal, FetchedRecords, LogBatch, OffsetAndEpoch, Request, Response,
 };
 
 fn batch(base_offset: i64, last_offset: i64, epoch: i32) -> LogBatch {
@@ -25,9 +24,7 @@ fn fetched(
         snapshot: None,
         records,
     };
-    let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(2), epoch: 5, body };
-    let nodes = vec![node(2)];
-    Response::Fetch(Answer { error: ErrorCode::None, partition: Some(partition), nodes })
+    peers::fetched(2, 5, body)
 }
 
 fn fetch_offset(request: &Request) -> i64 {

@@ -1,23 +1,23 @@
 //! Snapshots that a follower takes, part by part.
 
-use crate::host::{Host, Least, node, voter};
+use crate::host::{Host, Least, voter};
+use crate::peers::{answer, fetched};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
-    Answer, ControlRecord, Correlation, Effect, FetchedRecords, FetchedSnapshot, KRaftVersion,
-    OffsetAndEpoch, PartitionAnswer, Request, Response, VoterSet,
+    ControlRecord, Correlation, Effect, FetchedRecords, FetchedSnapshot, KRaftVersion,
+    OffsetAndEpoch, Request, Response, VoterSet,
 };
 
 const SNAPSHOT: OffsetAndEpoch = OffsetAndEpoch::new(50, 5);
 
-fn answer<T>(body: T) -> Answer<T> {
-    let partition = PartitionAnswer { error: ErrorCode::None, leader_id: Some(2), epoch: 5, body };
-    Answer { error: ErrorCode::None, partition: Some(partition), nodes: vec![node(2)] }
+fn from_leader(body: FetchedSnapshot<Bytes>) -> Response {
+    Response::FetchSnapshot(answer(ErrorCode::None, Some(2), 5, body))
 }
 
 fn part(position: i64, length: usize, size: i64) -> Response {
     let bytes = Bytes::from(vec![7; length]);
-    Response::FetchSnapshot(answer(FetchedSnapshot { snapshot: SNAPSHOT, size, position, bytes }))
+    from_leader(FetchedSnapshot { snapshot: SNAPSHOT, size, position, bytes })
 }
 
 /// A follower that was sent to a snapshot and has asked for its first part.
@@ -33,7 +33,7 @@ fn downloading() -> (Host, Correlation) {
         snapshot: Some(SNAPSHOT),
         records: Vec::new(),
     };
-    host.respond(correlation, Response::Fetch(answer(body)));
+    host.respond(correlation, fetched(2, 5, body));
     assert!(host.effects.contains(&Effect::OpenSnapshot(SNAPSHOT)));
     host.effects.clear();
     host.tick();
@@ -78,12 +78,12 @@ fn parts_that_were_not_asked_for_are_not_taken() {
         part(0, 101, 100),
         part(0, 0, 100),
         part(-1, 10, 100),
-        Response::FetchSnapshot(answer(FetchedSnapshot {
+        from_leader(FetchedSnapshot {
             snapshot: other,
             size: 100,
             position: 0,
             bytes: Bytes::from_static(b"bytes"),
-        })),
+        }),
     ];
     for response in wrong {
         let (mut host, correlation) = downloading();
@@ -107,11 +107,8 @@ fn parts_that_were_not_asked_for_are_not_taken() {
 fn a_snapshot_that_the_leader_has_no_more_is_given_up() {
     let (mut host, correlation) = downloading();
     let body = FetchedSnapshot { snapshot: SNAPSHOT, size: 0, position: 0, bytes: Bytes::new() };
-    let mut answer = answer(body);
-    if let Some(partition) = &mut answer.partition {
-        partition.error = ErrorCode::SnapshotNotFound;
-    }
-    host.respond(correlation, Response::FetchSnapshot(answer));
+    let gone = answer(ErrorCode::SnapshotNotFound, Some(2), 5, body);
+    host.respond(correlation, Response::FetchSnapshot(gone));
     assert!(host.effects.contains(&Effect::DropSnapshot), "{:?}", host.effects);
     host.effects.clear();
     host.tick();
@@ -136,7 +133,7 @@ fn a_snapshot_that_is_not_ahead_of_the_log_is_not_loaded() {
             snapshot: Some(snapshot),
             records: Vec::new(),
         };
-        host.respond(correlation, Response::Fetch(answer(body)));
+        host.respond(correlation, fetched(2, 5, body));
         assert_eq!(host.effects, []);
         host.after(20);
         let (_, _, request) = host.only_sent();

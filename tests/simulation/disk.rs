@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use kafka_coordination::kraft::{
     BatchContent, ControlLog, ControlRecord, ElectionState, LogBatch, LogIndex, OffsetAndEpoch,
-    Persist, Storage, VoterSet,
+    Persist, ReplicaKey, Storage, VoterSet,
 };
 use std::collections::BTreeMap;
 
@@ -15,8 +15,12 @@ pub(crate) struct Snapshot {
 }
 
 /// A disk, of which a crash takes what was not flushed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Disk {
+    /// The voters of the configuration.
+    static_voters: VoterSet,
+    /// Whose disk it is.
+    own_key: ReplicaKey,
     election: Option<String>,
     pub(crate) log: Vec<LogBatch>,
     /// Batches of the log that are durable.
@@ -36,6 +40,18 @@ pub(crate) fn control_records(batch: &LogBatch) -> Option<&[ControlRecord]> {
 }
 
 impl Disk {
+    pub(crate) const fn new(own_key: ReplicaKey, static_voters: VoterSet) -> Self {
+        Self {
+            static_voters,
+            own_key,
+            election: None,
+            log: Vec::new(),
+            flushed: 0,
+            start_offset: 0,
+            snapshots: BTreeMap::new(),
+        }
+    }
+
     pub(crate) fn persist(&mut self, persist: &Persist) {
         self.election = Some(persist.election.to_file(persist.version));
     }
@@ -45,13 +61,30 @@ impl Disk {
         Some(ElectionState::from_file(file.as_bytes()).expect("it was written by the crate"))
     }
 
+    /// The election state as a replica reads it when it starts.
+    fn stored_election(&self, fault: Option<Fault>) -> Option<ElectionState> {
+        let stored = self.election()?;
+        // Whose vote it was, the file of a leader does not say.
+        let has_led = stored.leader_id() == Some(self.own_key.id);
+        if !has_led || fault != Some(Fault::LeadsAgain) {
+            return Some(stored);
+        }
+        let voters = stored.voters().iter().copied();
+        let stood = ElectionState::with_voted_candidate(stored.epoch(), self.own_key, voters);
+        Some(stood.expect("an id"))
+    }
+
     pub(crate) fn end_offset(&self) -> i64 {
         self.log.last().map_or(self.start_offset, |batch| batch.last_offset + 1)
     }
 
-    pub(crate) fn append(&mut self, batch: LogBatch) {
-        assert_eq!(batch.base_offset, self.end_offset(), "an append continues the log");
+    /// Appends a batch that continues the log.
+    pub(crate) fn append(&mut self, batch: LogBatch) -> Result<(), String> {
+        if batch.base_offset != self.end_offset() {
+            return Err(format!("{batch:?} does not continue a log up to {}", self.end_offset()));
+        }
         self.log.push(batch);
+        Ok(())
     }
 
     pub(crate) fn flush(&mut self, end_offset: i64) {
@@ -64,6 +97,15 @@ impl Disk {
         self.log.retain(|batch| batch.last_offset < end_offset);
         self.flushed = self.flushed.min(self.log.len());
         self.end_offset()
+    }
+
+    pub(crate) const fn start_offset(&self) -> i64 {
+        self.start_offset
+    }
+
+    /// Where a crash may not cut.
+    pub(crate) fn flushed_end(&self) -> i64 {
+        self.log.get(self.flushed).map_or_else(|| self.end_offset(), |batch| batch.base_offset)
     }
 
     /// Batches that a crash may take.
@@ -106,8 +148,14 @@ impl Disk {
         Some(batch.epoch)
     }
 
-    /// What a replica finds that starts on this disk.
-    pub(crate) fn storage(&self, fault: Option<Fault>) -> Storage {
+    /// What a replica finds that starts on this disk. A log that ends before the latest snapshot starts at its end.
+    pub(crate) fn open(&mut self, fault: Option<Fault>) -> Storage {
+        let epoch = self.log.last().map_or(0, |batch| batch.epoch);
+        let end = OffsetAndEpoch::new(self.end_offset(), epoch);
+        let latest = self.snapshots.last_key_value().map(|(id, _)| *id);
+        if let Some(latest) = latest.filter(|latest| *latest > end && !self.log.is_empty()) {
+            self.restart_at(latest);
+        }
         let mut log = LogIndex::new();
         if self.start_offset > 0 {
             let first = self.snapshots.keys().find(|id| id.offset >= self.start_offset);
@@ -119,12 +167,12 @@ impl Disk {
         for batch in &self.log {
             log.append(batch.last_offset, batch.epoch);
         }
-        Storage { election: self.election(), control: self.control_log(fault), log }
+        Storage { election: self.stored_election(fault), control: self.control_log(fault), log }
     }
 
     /// What the control records of the disk say.
     pub(crate) fn control_log(&self, fault: Option<Fault>) -> ControlLog {
-        let mut control = ControlLog::new(VoterSet::empty());
+        let mut control = ControlLog::new(self.static_voters.clone());
         let latest = self.snapshots.last_key_value();
         let mut from = 0;
         if let Some((id, snapshot)) = latest.filter(|(id, _)| id.offset >= self.start_offset) {

@@ -12,7 +12,7 @@ pub(crate) enum Event {
     /// A request arrives.
     Request { from: usize, to: usize, life: u64, correlation: Correlation, request: Request },
     /// A response arrives, at the life of the node that asked.
-    Response { to: usize, life: u64, correlation: Correlation, response: Response },
+    Response { from: usize, to: usize, life: u64, correlation: Correlation, response: Response },
     /// A node's log is durable up to here.
     Flushed { node: usize, life: u64, end_offset: i64 },
     /// A node that was down starts.

@@ -1,16 +1,16 @@
 //! Requests on their way into a replica, and its answers on their way back.
 
-use crate::cluster::Dice;
+use crate::bug::counted;
+use crate::dice::Dice;
 use crate::disk::control_records;
 use crate::fault::Fault;
-use crate::node::{LISTENER, Node};
+use crate::node::{Age, LISTENER, Node};
 use bytes::Bytes;
 use kafka_coordination::ErrorCode;
 use kafka_coordination::kraft::{
     Acknowledge, AddVoter, Answer, BatchContent, ChangeError, Endpoints, FetchedRecords,
     FetchedSnapshot, KnownHighWatermark, ListenerName, LogBatch, OffsetAndEpoch, PartitionAnswer,
-    RemoveVoter, Reply, Request, RequestHeader, RequestId, Response, SupportedVersions,
-    UpdateVoter,
+    RemoveVoter, ReplicaKey, Reply, Request, RequestHeader, RequestId, Response, UpdateVoter,
 };
 
 /// The bytes of every snapshot: what is in one, the cluster knows by its id.
@@ -21,7 +21,7 @@ pub(crate) fn hand_in(
     node: &mut Node,
     id: RequestId,
     request: &Request,
-    fault: Option<Fault>,
+    age: Age,
     now: i64,
 ) -> Option<Response> {
     let clock = node.clock(now);
@@ -29,7 +29,12 @@ pub(crate) fn hand_in(
     let header = RequestHeader {
         cluster_id: Some("cluster"),
         is_metadata_partition: true,
-        version: 18,
+        version: match (age, request) {
+            (Age::New, _) => 18,
+            (Age::WithoutPreVotes, _) => 17,
+            (Age::WithoutDirectories, Request::Fetch(_)) => 16,
+            (Age::WithoutDirectories, _) => 0,
+        },
         listener: listener.clone(),
     };
     let random = &mut node.random;
@@ -43,14 +48,9 @@ pub(crate) fn hand_in(
             replica.handle_end_quorum_epoch(id, &header, end, random, clock);
         }
         Request::Fetch(fetch) => {
-            let mut fetch = fetch.clone();
-            if fault == Some(Fault::FetchCountsForMore) {
-                fetch.log_end.offset = replica.log().end_offset();
-                fetch.log_end.epoch = replica.log().last_fetched_epoch();
-            }
             let offset = fetch.log_end.offset;
             let base = node.disk.batch_at(offset).map_or(offset, |batch| batch.base_offset);
-            replica.handle_fetch(id, &header, &fetch, base, random, clock);
+            replica.handle_fetch(id, &header, fetch, base, random, clock);
         }
         Request::FetchSnapshot(fetch) => {
             let size = node.disk.snapshots.get(&fetch.snapshot).map(|_| SNAPSHOT_SIZE as u64);
@@ -84,12 +84,80 @@ pub(crate) fn hand_in(
         Request::ApiVersions => {
             return Some(Response::ApiVersions {
                 error: ErrorCode::None,
-                supported_versions: Some(SupportedVersions::ALL),
+                supported_versions: Some(node.config.quorum.supported_versions),
             });
         }
         request => panic!("{request:?} is not known"),
     }
     None
+}
+
+/// A request in a version that both sides speak; none if it cannot be said in it.
+pub(crate) fn said(request: Request, age: Age) -> Option<Request> {
+    let nameless = |key: ReplicaKey| ReplicaKey::without_directory(key.id);
+    Some(match (age, request) {
+        (Age::New, request) => request,
+        (_, Request::Vote(vote)) if vote.is_pre_vote => return None,
+        (_, Request::Fetch(mut fetch)) => {
+            fetch.high_watermark = KnownHighWatermark::Unsupported;
+            if age == Age::WithoutDirectories {
+                fetch.replica = nameless(fetch.replica);
+            }
+            Request::Fetch(fetch)
+        }
+        // As Kafka's replicas, though the version has the field.
+        (Age::WithoutPreVotes, Request::EndQuorumEpoch(mut end)) => {
+            end.leader_endpoints = Endpoints::empty();
+            Request::EndQuorumEpoch(end)
+        }
+        (Age::WithoutPreVotes, request) => request,
+        (Age::WithoutDirectories, Request::Vote(mut vote)) => {
+            (vote.voter, vote.candidate) = (None, nameless(vote.candidate));
+            Request::Vote(vote)
+        }
+        (Age::WithoutDirectories, Request::BeginQuorumEpoch(mut begin)) => {
+            (begin.voter, begin.leader_endpoints) = (None, Endpoints::empty());
+            Request::BeginQuorumEpoch(begin)
+        }
+        (Age::WithoutDirectories, Request::EndQuorumEpoch(mut end)) => {
+            end.leader_endpoints = Endpoints::empty();
+            end.preferred_candidates.iter_mut().for_each(|key| *key = nameless(*key));
+            Request::EndQuorumEpoch(end)
+        }
+        (Age::WithoutDirectories, Request::FetchSnapshot(mut fetch)) => {
+            fetch.replica = nameless(fetch.replica);
+            Request::FetchSnapshot(fetch)
+        }
+        (Age::WithoutDirectories, _) => return None,
+    })
+}
+
+/// An answer that refuses what was asked, for a reason of its own.
+pub(crate) fn refuse(response: &mut Response, dice: &mut Dice) {
+    const REASONS: [ErrorCode; 5] = [
+        ErrorCode::InvalidRequest,
+        ErrorCode::BrokerNotAvailable,
+        ErrorCode::InvalidVoterKey,
+        ErrorCode::UnknownServerError,
+        ErrorCode::UnsupportedVersion,
+    ];
+    fn fails<T>(answer: &mut Answer<T>, reason: ErrorCode, is_whole: bool) {
+        match answer.partition.as_mut().filter(|_| !is_whole) {
+            Some(partition) => partition.error = reason,
+            None => *answer = Answer::failed(reason),
+        }
+    }
+    let (reason, is_whole) = (REASONS[dice.below(REASONS.len())], dice.happens(300));
+    match response {
+        Response::Vote(answer) => fails(answer, reason, is_whole),
+        Response::BeginQuorumEpoch(answer) | Response::EndQuorumEpoch(answer) => {
+            fails(answer, reason, is_whole);
+        }
+        Response::Fetch(answer) => fails(answer, reason, is_whole),
+        Response::FetchSnapshot(answer) => fails(answer, reason, is_whole),
+        Response::UpdateVoter { error, .. } => *error = reason,
+        _ => {}
+    }
 }
 
 /// A batch as it travels.
@@ -141,6 +209,9 @@ pub(crate) fn response(
                 log.take(room).map(encoded).collect()
             });
             let mut high_watermark = body.high_watermark;
+            if fault == Some(Fault::CommitsByCount) {
+                high_watermark = high_watermark.or_else(|| counted(node));
+            }
             if fault == Some(Fault::HighWatermarkAhead) && high_watermark.is_some() {
                 high_watermark = Some(node.disk.end_offset());
             }

@@ -1,10 +1,12 @@
 //! What is done otherwise than in Kafka, and why nobody minds.
 
 use crate::driver::broker_of;
+use crate::one::{Least, One, PUSH, at, drain, manager};
 use crate::streams_broker::{Behaviour, Broker, Event, Group, Response};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::topology::{
-    Belief, DescriptionStatus, GetEnding, StoredEpoch, TopologyEpoch,
+    Belief, ClassicJoin, DescriptionStatus, Effect, Ending, Fencing, GetEnding, Heartbeat, Life,
+    StoredEpoch, TopologyEpoch,
 };
 use std::collections::BTreeMap;
 
@@ -163,4 +165,79 @@ fn a_group_that_a_batch_is_through_with_need_not_wait_for_the_others() {
     assert_eq!(stored(&broker), -2, "the push has the last word");
     broker.end_call(2, Behaviour::Success);
     assert_eq!((stored(&broker), broker.plugin.held("g")), (3, Some(3)));
+}
+
+/// In Kafka the end of the batch clears it.
+#[test]
+fn a_batch_that_ends_leaves_the_window_of_a_later_push_alone() {
+    let mut broker = broker_of(&[("g", group(3, &[])), ("slow", group(3, &[]))]);
+    broker.cleanup(0);
+    broker.end_call(0, Behaviour::Success);
+    broker.heartbeat(1, "g", "m", 0, 1, None);
+    broker.push(2, "g", "m", 3);
+    broker.end_call(2, Behaviour::TransientFailure);
+    let window = broker.manager.push_window("g").copied();
+    assert!(window.is_some(), "the plugin failed: it is left in peace for a while");
+    broker.end_call(1, Behaviour::Success);
+    assert_eq!(broker.manager.push_window("g").copied(), window);
+    assert_eq!((stored(&broker), broker.manager.operation_count()), (-2, 0));
+}
+
+/// Kafka has converted the group by then. Clients that are sent away join again at once, and would have the plugin called
+/// as often.
+#[test]
+fn a_conversion_whose_delete_could_not_be_recorded_is_not_tried_again_at_once() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(-2, Life::Empty);
+    manager.observe("g", group.0.as_ref());
+    assert!(matches!(manager.classic_join("g", &group, at(0)), ClassicJoin::Pending(_)));
+    let call = drain(&mut manager, &mut group, at(0)).deletes.remove(0);
+    manager.delete_ended(&call, Ending::Done, &group, &mut Least, at(0));
+    let Some(Effect::Write { operation, .. }) = manager.poll_effect() else {
+        panic!("not recorded")
+    };
+    manager.written(operation, Err(ErrorCode::NotEnoughReplicas), &group, &mut Least, at(0));
+    assert!(matches!(manager.poll_effect(), Some(Effect::Join { .. })));
+    assert!(!manager.may_remove("g", group.0.as_ref()), "the host answers 27");
+    assert_eq!(manager.classic_join("g", &group, at(23_999)), ClassicJoin::Refused);
+    assert!(!manager.has_effects());
+    assert!(matches!(manager.classic_join("g", &group, at(24_000)), ClassicJoin::Pending(_)));
+}
+
+/// What is asked for when the answer comes is another epoch, or the push that waits knows better.
+#[test]
+fn a_get_that_found_nothing_long_ago_changes_nothing() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Live);
+    let [old, current] = [2, 3].map(|it| TopologyEpoch::new(it).unwrap());
+    manager.described("g", old, GetEnding::Missing, &group);
+    for stored in [-2, -1] {
+        manager.described("g", current, GetEnding::Missing, &One::new(stored, Life::Live));
+    }
+    assert!(!manager.has_effects());
+    let push = manager.push(&PUSH, &group, &mut Least, at(0));
+    manager.described("g", current, GetEnding::Missing, &group);
+    assert_eq!(drain(&mut manager, &mut group, at(0)).pushes, [(push, Ok(()))]);
+    assert_eq!((manager.operation_count(), manager.is_busy("g")), (0, false));
+    assert_eq!(group.0.unwrap().belief.stored, StoredEpoch::Held(current));
+}
+
+/// A heartbeat that was written before the description was stored may ask for it after that.
+#[test]
+fn a_push_of_what_is_stored_ends_the_window_in_which_it_was_asked_for() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Live);
+    let heartbeat = Heartbeat {
+        group_id: "g",
+        version: 1,
+        member_epoch: 1,
+        error: ErrorCode::None,
+        statuses: &[],
+        current: TopologyEpoch::new(3),
+        belief: Belief::NEW,
+    };
+    assert!(manager.heartbeat(&heartbeat, &group, &mut Least, at(0)));
+    manager.push(&PUSH, &group, &mut Least, at(0));
+    assert_eq!(drain(&mut manager, &mut group, at(0)).pushes[0].1, Ok(()));
+    assert_eq!(manager.push_window("g"), None);
 }

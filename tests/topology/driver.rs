@@ -39,6 +39,8 @@ pub(crate) enum Step {
     CommitsAtOnce(bool),
     Commit,
     Advance(i64),
+    Tick,
+    Miss(usize, i32),
     Unload,
     Load,
     Restart(bool),
@@ -88,6 +90,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<bool>().prop_map(Step::CommitsAtOnce),
         6 => Just(Step::Commit),
         3 => (0..70_000_i64).prop_map(Step::Advance),
+        3 => Just(Step::Tick),
+        1 => (0..GROUPS.len(), 4..7).prop_map(|(at, epoch)| Step::Miss(at, epoch)),
         1 => Just(Step::Unload),
         3 => Just(Step::Load),
         1 => any::<bool>().prop_map(Step::Restart),
@@ -102,7 +106,8 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// A broker with a plugin that fences, and no groups.
 pub(crate) fn broker() -> Broker {
     let plugin = Plugin::Present(Fencing::Tokens);
-    let mut broker = Broker::new(TopologyConfig::default().with_plugin(plugin), BTreeMap::new());
+    let config = TopologyConfig::default().with_plugin(plugin).with_call_timeout_ms(50_000);
+    let mut broker = Broker::new(config, BTreeMap::new());
     broker.log.splits = true;
     broker
 }
@@ -152,6 +157,10 @@ pub(crate) fn act(broker: &mut Broker, number: u32, step: &Step) {
         }
         Step::Commit => broker.commit(),
         Step::Advance(ms) => broker.advance(*ms),
+        Step::Tick => broker.tick(),
+        Step::Miss(at, epoch) => {
+            broker.miss(GROUPS[*at], TopologyEpoch::new(*epoch).unwrap());
+        }
         Step::Unload if broker.is_loaded() => broker.unload(),
         Step::Load if !broker.is_loaded() => broker.load(),
         Step::Unload | Step::Load => {}

@@ -1,6 +1,7 @@
 //! The invariants of the module's documentation, by their numbers.
 
 use crate::driver::{GROUPS, Step, act, broker, cases, settle, steps};
+use crate::operations::follow;
 use crate::streams_broker::{Behaviour, Broker, Event, Response};
 use kafka_coordination::topology::{
     Backoff, BackoffConfig, Belief, Caller, Life, Mark, StoredEpoch, StreamsGroup, TopologyEpoch,
@@ -249,7 +250,25 @@ proptest! {
     }
 
     #[test]
-    fn tb_12_a_live_group_is_not_deleted_from_the_plugin(stored in -2..4_i32, is_live in any::<bool>()) {
+    fn tb_12_no_live_group_is_marked_to_be_deleted_from_the_plugin(steps in steps()) {
+        watch(&steps, |seen| {
+            let (Step::ClassicJoin(_) | Step::DeleteGroups(_) | Step::Cleanup | Step::Tick) = seen.step
+            else {
+                return;
+            };
+            for group_id in GROUPS {
+                let is_deleted = |it: &Event| matches!(it, Event::Delete { group_id: of, .. } if of == group_id);
+                let begins = seen.after.manager.is_busy(group_id) || seen.events.iter().any(is_deleted);
+                if begins && !seen.before.manager.is_busy(group_id) {
+                    let group = seen.before.log.latest.streams(group_id);
+                    assert!(group.is_some_and(|it| it.wants_cleanup()), "{group:?} is deleted");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn tb_12_the_table_of_barriers_says_so(stored in -2..4_i32, is_live in any::<bool>()) {
         let belief = Belief::from_record(stored, -1).unwrap();
         let life = if is_live { Life::Live } else { Life::Empty };
         let group = StreamsGroup { current: TopologyEpoch::new(1), belief, life };
@@ -326,6 +345,12 @@ proptest! {
         }
         prop_assert_eq!(&straight.events, &moved.events);
         prop_assert_eq!(&straight.responses, &moved.responses);
+    }
+
+    /// By hosts that keep no order, too, and from states that were made up.
+    #[test]
+    fn tb_17_each_operation_is_answered_once(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        follow(&bytes);
     }
 }
 

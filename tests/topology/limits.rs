@@ -1,99 +1,11 @@
-//! Plugins that do not answer or cannot fence, shards that leave, clocks that go back.
+//! Plugins that do not answer or cannot fence, clocks that go back or end.
 
+use crate::one::{Alike, Least, One, PUSH, at, drain, manager};
+use kafka_coordination::ErrorCode;
 use kafka_coordination::topology::{
-    Belief, ClassicJoin, Cleanup, DeleteCall, Description, Effect, Ending, Fencing, Groups,
-    Heartbeat, InMemoryPlugin, Life, LoadError, OperationId, Plugin, PushError, PushRequest,
-    SetCall, StreamsGroup, TopologyConfig, TopologyEpoch, TopologyManager,
+    Belief, ClassicJoin, Cleanup, Description, Effect, Ending, Fencing, Heartbeat, InMemoryPlugin,
+    Life, PushError, PushRequest, TopologyConfig, TopologyEpoch, TopologyManager,
 };
-use kafka_coordination::{ErrorCode, Monotonic, Random};
-use std::num::NonZeroU32;
-
-const PUSH: PushRequest<'static> = PushRequest {
-    group_id: "g",
-    member_id: "m",
-    topology_epoch: 3,
-    description: Description::WellFormed,
-};
-
-struct Least;
-
-impl Random for Least {
-    fn below(&mut self, _: NonZeroU32) -> u32 {
-        0
-    }
-}
-
-/// A group `g`, if it is there, whose records are committed at once.
-#[derive(Clone, Copy)]
-struct One(Option<StreamsGroup>);
-
-impl One {
-    fn new(stored: i32, life: Life) -> Self {
-        let belief = Belief::from_record(stored, -1).unwrap();
-        Self(Some(StreamsGroup { current: TopologyEpoch::new(3), belief, life }))
-    }
-}
-
-impl Groups for One {
-    fn latest(&self, group_id: &str) -> Option<StreamsGroup> {
-        self.0.filter(|_| group_id == "g")
-    }
-
-    fn committed(&self, group_id: &str) -> Option<StreamsGroup> {
-        self.latest(group_id)
-    }
-
-    fn has_member(&self, _: &str, _: &str) -> bool {
-        true
-    }
-
-    fn has_offsets(&self, _: &str) -> bool {
-        false
-    }
-}
-
-const fn at(ms: i64) -> Monotonic {
-    Monotonic::from_millis(ms)
-}
-
-fn manager(fencing: Fencing, timeout_ms: Option<u32>) -> TopologyManager {
-    let config = TopologyConfig::default()
-        .with_plugin(Plugin::Present(fencing))
-        .with_call_timeout_ms(timeout_ms);
-    let mut manager = TopologyManager::new(config);
-    manager.loaded(0, at(0)).unwrap();
-    manager
-}
-
-/// Commits what is written, and gives the calls and the answers.
-fn drain(manager: &mut TopologyManager, group: &mut One, now: Monotonic) -> Drained {
-    let mut drained = Drained::default();
-    while let Some(effect) = manager.poll_effect() {
-        match effect {
-            Effect::Write { operation, beliefs, .. } => {
-                group.0.as_mut().unwrap().belief = beliefs[0].belief;
-                manager.observe("g", group.0.as_ref());
-                manager.written(operation, Ok(()), group, &mut Least, now);
-            }
-            Effect::AwaitCommit { operation } => {
-                manager.written(operation, Ok(()), group, &mut Least, now);
-            }
-            Effect::Set { call, .. } => drained.sets.push(call),
-            Effect::Delete(call) => drained.deletes.push(call),
-            Effect::AnswerPush { operation, result } => drained.pushes.push((operation, result)),
-            other => drained.others.push(other),
-        }
-    }
-    drained
-}
-
-#[derive(Default)]
-struct Drained {
-    sets: Vec<SetCall>,
-    deletes: Vec<DeleteCall>,
-    pushes: Vec<(OperationId, Result<(), PushError>)>,
-    others: Vec<Effect>,
-}
 
 #[test]
 fn a_call_that_is_not_answered_is_given_up_and_its_late_effect_is_fenced() {
@@ -132,9 +44,25 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     let mut manager = manager(Fencing::Lifetime { lifetime_ms: 5_000 }, None);
     let mut group = One::new(-2, Life::Live);
     manager.observe("g", group.0.as_ref());
+    let heartbeat = Heartbeat {
+        group_id: "g",
+        version: 1,
+        member_epoch: 1,
+        error: ErrorCode::None,
+        statuses: &[],
+        current: TopologyEpoch::new(3),
+        belief: group.0.unwrap().belief,
+    };
+    assert!(
+        !manager.heartbeat(&heartbeat, &group, &mut Least, at(4_999)),
+        "the push would be refused"
+    );
+    assert_eq!(manager.push_window("g"), None);
+    assert!(manager.clone().heartbeat(&heartbeat, &group, &mut Least, at(5_000)));
     manager.push(&PUSH, &group, &mut Least, at(4_999));
     let drained = drain(&mut manager, &mut group, at(4_999));
     assert_eq!(drained.pushes[0].1, Err(PushError::Busy));
+    assert_eq!(manager.push_window("g"), None, "it would outlive the wait");
     group.0.as_mut().unwrap().life = Life::Empty;
     manager.observe("g", group.0.as_ref());
     assert_eq!(manager.start_cleanup(&group, at(4_999)), Cleanup::Idle);
@@ -145,6 +73,9 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     assert_eq!(drain(&mut manager, &mut group, at(4_999)).others, [expected]);
     assert!(!manager.may_remove("g", group.0.as_ref()));
 
+    let live = One::new(-2, Life::Live);
+    assert_eq!(manager.classic_join("g", &live, at(4_999)), ClassicJoin::Admitted, "to be refused");
+
     assert!(matches!(manager.start_cleanup(&group, at(5_000)), Cleanup::Started(_)));
     let call = drain(&mut manager, &mut group, at(5_000)).deletes.remove(0);
     assert_eq!(manager.next_deadline(), Some(at(10_000)), "no call lives longer");
@@ -154,51 +85,21 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
 }
 
 #[test]
-fn a_shard_that_leaves_answers_whoever_waits() {
-    let mut manager = manager(Fencing::Tokens, None);
-    let mut group = One::new(-1, Life::Live);
-    let waits_for_the_log = manager.push(&PUSH, &group, &mut Least, at(0));
-    manager.unloaded();
-    let drained = drain(&mut manager, &mut group, at(0));
-    let lost = || Err(PushError::Write(ErrorCode::NotCoordinator));
-    assert_eq!(drained.pushes, [(waits_for_the_log, lost())]);
-    let refused = manager.push(&PUSH, &group, &mut Least, at(0));
-    assert_eq!(drain(&mut manager, &mut group, at(0)).pushes, [(refused, lost())]);
-
-    manager.loaded(1, at(0)).unwrap();
-    let waits_for_the_plugin = manager.push(&PUSH, &group, &mut Least, at(0));
-    let call = drain(&mut manager, &mut group, at(0)).sets.remove(0);
-    manager.unloaded();
-    assert_eq!(manager.operation_count(), 1);
-    manager.loaded(2, at(0)).unwrap();
-    let again = manager.push(&PUSH, &group, &mut Least, at(0));
-    let newer = drain(&mut manager, &mut group, at(0)).sets.remove(0);
-    assert!(newer.token() > call.token());
-    manager.set_ended(&call, Ending::Done, &group, &mut Least, at(0));
-    let drained = drain(&mut manager, &mut group, at(0));
-    assert_eq!(drained.pushes, [(waits_for_the_plugin, lost())], "and nothing is written");
-    assert!(manager.is_busy("g"), "by the newer one");
-    manager.set_ended(&newer, Ending::Done, &group, &mut Least, at(0));
-    assert_eq!(drain(&mut manager, &mut group, at(0)).pushes, [(again, Ok(()))]);
-}
-
-#[test]
-fn leader_epochs_do_not_go_back() {
-    let mut manager = manager(Fencing::Tokens, None);
-    assert_eq!(manager.loaded(1, at(0)), Err(LoadError::Loaded));
-    manager.unloaded();
-    manager.loaded(7, at(0)).unwrap();
-    manager.unloaded();
-    assert_eq!(manager.loaded(6, at(0)), Err(LoadError::LeaderEpoch { known: 7, given: 6 }));
-    assert_eq!(manager.next_deadline(), None);
-    assert_eq!(manager.loaded(7, at(0)), Ok(()));
-    let fresh = || TopologyManager::new(TopologyConfig::default());
-    assert_eq!(fresh().loaded(-1, at(0)), Err(LoadError::LeaderEpoch { known: -1, given: -1 }));
+fn no_setting_gives_up_a_call_as_it_is_made() {
+    for fencing in [Fencing::Tokens, Fencing::Lifetime { lifetime_ms: 0 }] {
+        let mut manager = manager(fencing, Some(0));
+        let mut group = One::new(-1, Life::Live);
+        manager.push(&PUSH, &group, &mut Least, at(7));
+        let call = drain(&mut manager, &mut group, at(7)).sets.remove(0);
+        manager.handle_timeout(&group, &mut Least, at(7));
+        manager.set_ended(&call, Ending::Done, &group, &mut Least, at(7));
+        assert_eq!(drain(&mut manager, &mut group, at(7)).pushes[0].1, Ok(()), "{fencing:?}");
+    }
 }
 
 #[test]
 fn cleanups_come_in_time_and_one_at_a_time() {
-    let mut manager = manager(Fencing::Tokens, None);
+    let mut manager = manager(Fencing::Tokens, Some(u32::MAX));
     let mut group = One::new(3, Life::Empty);
     manager.observe("g", group.0.as_ref());
     assert_eq!(manager.next_deadline(), Some(at(600_000)));
@@ -220,6 +121,96 @@ fn cleanups_come_in_time_and_one_at_a_time() {
     let counters = manager.counters();
     assert_eq!((counters.cleanup_cycles, counters.cleanup_eligible), (2, 2));
     assert_eq!((counters.deletes, counters.failed_deletes), (0, 1));
+}
+
+#[test]
+fn a_cleanup_whose_call_is_not_answered_does_not_end_all_cleanup() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Empty);
+    manager.observe("g", group.0.as_ref());
+    for tick in [600_000, 1_200_000, 1_800_000] {
+        manager.handle_timeout(&group, &mut Least, at(tick));
+        assert_eq!(drain(&mut manager, &mut group, at(tick)).deletes.len(), 1, "at {tick}");
+        assert_eq!(manager.next_deadline(), Some(at(tick + 600_000)));
+    }
+    assert_eq!(manager.counters().failed_deletes, 2);
+}
+
+#[test]
+fn the_end_of_the_clock_is_no_deadline_for_ever() {
+    let mut manager = manager(Fencing::Tokens, None);
+    let mut group = One::new(3, Life::Empty);
+    manager.observe("g", group.0.as_ref());
+    let mut now = at(i64::MAX - 600_000);
+    for _ in 0..9 {
+        manager.handle_timeout(&group, &mut Least, now);
+        drain(&mut manager, &mut group, now);
+        let Some(next) = manager.next_deadline() else { break };
+        assert!(next > now, "a host would spin");
+        now = next;
+    }
+    assert_eq!((manager.next_deadline(), manager.operation_count()), (None, 0));
+}
+
+/// A clock that went back, or a state of other settings.
+#[test]
+fn the_first_call_to_be_given_up_need_not_be_the_first_that_was_made() {
+    let mut manager = manager(Fencing::Tokens, Some(1_000));
+    let groups = Alike(One::new(-2, Life::Live).0.unwrap());
+    let [late, early] = [("late", 9_000), ("early", 5_000)].map(|(group_id, now)| {
+        let request = PushRequest { group_id, ..PUSH };
+        let operation = manager.push(&request, &groups, &mut Least, at(now));
+        assert_eq!(manager.poll_effect(), Some(Effect::AwaitCommit { operation }));
+        manager.written(operation, Ok(()), &groups, &mut Least, at(now));
+        assert!(matches!(manager.poll_effect(), Some(Effect::Set { .. })));
+        operation
+    });
+    let state = manager.export().unwrap();
+    let mut manager = TopologyManager::import(manager.config().clone(), &state).unwrap();
+    for (push, deadline) in [(early, 6_000), (late, 10_000)] {
+        assert_eq!(manager.next_deadline(), Some(at(deadline)));
+        manager.handle_timeout(&groups, &mut Least, at(deadline));
+        let answer = manager.poll_effect();
+        assert!(matches!(answer, Some(Effect::AnswerPush { operation, .. }) if operation == push));
+        assert!(!manager.has_effects());
+    }
+}
+
+/// Each shard has its own manager, and their first calls have the same token.
+#[test]
+fn the_answer_to_a_call_of_another_shard_changes_nothing() {
+    let uncertain = Alike(One::new(-2, Life::Empty).0.unwrap());
+    let called = |group_id, is_push| {
+        let mut manager = manager(Fencing::Tokens, None);
+        if is_push {
+            let request = PushRequest { group_id, ..PUSH };
+            manager.push(&request, &uncertain, &mut Least, at(0));
+        } else {
+            manager.delete_groups([group_id], &uncertain, at(0));
+        }
+        let Some(Effect::AwaitCommit { operation }) = manager.poll_effect() else {
+            panic!("no wait")
+        };
+        manager.written(operation, Ok(()), &uncertain, &mut Least, at(0));
+        let call = manager.poll_effect();
+        (manager, call)
+    };
+    for (mine, is_push) in [("a", true), ("a", false)] {
+        for (other, is_pushed) in [("a", !is_push), ("b", true), ("b", false)] {
+            let (mut manager, _) = called(mine, is_push);
+            let before = manager.export();
+            match called(other, is_pushed).1 {
+                Some(Effect::Set { call, .. }) => {
+                    manager.set_ended(&call, Ending::Done, &uncertain, &mut Least, at(0));
+                }
+                Some(Effect::Delete(call)) => {
+                    manager.delete_ended(&call, Ending::Done, &uncertain, &mut Least, at(0));
+                }
+                effect => panic!("{effect:?}"),
+            }
+            assert!(before.is_some() && manager.export() == before, "{mine} {is_push} {other}");
+        }
+    }
 }
 
 #[test]
@@ -247,6 +238,18 @@ fn nothing_is_kept_of_groups_that_are_not_there() {
     drain(&mut manager, &mut group, at(0));
     assert_eq!(manager.push_window("g"), None);
     assert_eq!(manager.operation_count(), 0);
+
+    group = One::new(-1, Life::Live);
+    manager.push(&PUSH, &group, &mut Least, at(0));
+    let call = drain(&mut manager, &mut group, at(0)).sets.remove(0);
+    manager.set_ended(&call, Ending::Done, &group, &mut Least, at(0));
+    let Some(Effect::Write { operation, .. }) = manager.poll_effect() else { panic!("no record") };
+    group.0 = None;
+    manager.observe("g", None);
+    let error = Err(ErrorCode::NotEnoughReplicas);
+    manager.written(operation, error, &group, &mut Least, at(0));
+    drain(&mut manager, &mut group, at(0));
+    assert_eq!((manager.push_window("g"), manager.operation_count()), (None, 0));
 }
 
 #[test]

@@ -11,12 +11,16 @@
     reason = "a test has the standard library, and may fail by panicking"
 )]
 
+mod cleanup;
 mod deviations;
 mod driver;
 mod invariants;
 mod limits;
+mod one;
+mod operations;
 mod reported_cases;
 mod state;
 #[path = "../support/streams_broker/mod.rs"]
 #[allow(dead_code, reason = "each program of tests uses a part of it")]
 mod streams_broker;
+mod unload;

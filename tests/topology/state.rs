@@ -1,21 +1,23 @@
 //! States that leave and enter.
 
 use crate::driver::broker_of;
-use crate::streams_broker::Group;
+use crate::streams_broker::{Behaviour, Group};
 use kafka_coordination::Monotonic;
 use kafka_coordination::topology::{
     Belief, CallState, Token, TopologyEpoch, TopologyManager, TopologyState, TopologyStateError,
     Window,
 };
 
+fn group(stored: i32, members: &[&str]) -> Group {
+    let mut group = Group { current: TopologyEpoch::new(3), ..Group::new("streams") };
+    group.belief = Belief::from_record(stored, -1).unwrap();
+    group.members = members.iter().map(|it| (*it).to_owned()).collect();
+    group
+}
+
 fn state() -> (TopologyManager, TopologyState) {
-    let group = |members: &[&str]| {
-        let mut group = Group { current: TopologyEpoch::new(3), ..Group::new("streams") };
-        group.belief = Belief::from_record(2, -1).unwrap();
-        group.members = members.iter().map(|it| (*it).to_owned()).collect();
-        group
-    };
-    let mut broker = broker_of(&[("a", group(&["m"])), ("b", group(&[])), ("c", group(&[]))]);
+    let mut broker =
+        broker_of(&[("a", group(2, &["m"])), ("b", group(2, &[])), ("c", group(2, &[]))]);
     broker.heartbeat(0, "a", "n", 0, 1, None);
     broker.push(1, "a", "m", 3);
     broker.cleanup(2);
@@ -68,6 +70,13 @@ fn each_broken_invariant_is_named() {
     assert_eq!(refused(operations), not_loaded("operations"));
     assert_eq!(refused(|it| it.next_operation = 1), numbers("operations"));
     assert_eq!(refused(|it| it.next_token = Token::new(0, 1)), numbers("calls"));
+    let half = u64::MAX / 2 + 1;
+    assert_eq!(refused(|it| it.next_operation = half), numbers("operations"));
+    assert_eq!(refused(|it| it.next_token = Token::new(0, half)), numbers("calls"));
+    assert_eq!(
+        refused(|it| (it.calls, it.next_token) = (Vec::new(), Token::new(-1, 0))),
+        numbers("calls")
+    );
     let twice = refused(|it| {
         let operation = it.operations[0].1.clone();
         it.operations[1].1 = operation;
@@ -85,4 +94,29 @@ fn each_broken_invariant_is_named() {
         it.calls[0] = call;
     });
     assert_eq!(stranger, Error::Calls(push));
+}
+
+#[test]
+fn the_highest_numbers_that_enter_are_counted_on() {
+    let (_, mut state) = state();
+    state.next_operation = u64::MAX / 2;
+    state.next_token = Token::new(i32::MAX, u64::MAX / 2);
+    state.counters.cleanup_cycles = u64::MAX;
+    state.counters.deletes = u64::MAX;
+    for (_, window) in &mut state.push_windows {
+        (window.attempts, window.ends) = (i32::MAX, Monotonic::from_millis(i64::MIN));
+    }
+    let mut broker = broker_of(&[("a", group(3, &["m"])), ("d", group(2, &[]))]);
+    broker.manager = TopologyManager::import(broker.manager.config().clone(), &state).unwrap();
+    broker.manager.unloaded();
+    broker.manager.loaded(i32::MAX, Monotonic::from_millis(0)).unwrap();
+    broker.plugin.on_delete = Behaviour::Success;
+    broker.delete_groups(0, ["a", "d"].map(str::to_owned).into());
+    assert_eq!(broker.log.latest.streams("d"), None, "deleted with the next numbers");
+    broker.cleanup(1);
+    let counters = broker.manager.counters();
+    assert_eq!((counters.deletes, counters.cleanup_cycles), (u64::MAX, u64::MAX));
+    let after = broker.manager.export().unwrap();
+    assert_eq!(after.next_token, Token::new(i32::MAX, u64::MAX / 2 + 1));
+    assert_eq!(after.next_operation, u64::MAX / 2 + 1);
 }

@@ -77,6 +77,10 @@ pub(crate) enum Wish {
 
 /// A coordinator of the group.
 pub(crate) trait Coordinator: Clone + Debug {
+    /// Whether the plugin fences its calls. If not, it calls nothing for a while after it began, and by the end of that
+    /// no call of an earlier one can land.
+    const FENCES: bool = true;
+
     /// With the shard loaded.
     fn new(leader_epoch: i32, view: View) -> Self;
     /// The shard leaves and comes back to the same process.
@@ -98,6 +102,10 @@ pub(crate) trait Coordinator: Clone + Debug {
     fn may_expire(&self, view: View) -> bool;
     /// How many operations are under way.
     fn operations(&self) -> usize;
+    /// The plugin is said to hold nothing, be that true or not.
+    fn miss(&mut self, _: View) {}
+    /// The while is over.
+    fn wait(&mut self) {}
     /// Feeds all that decides what comes next to a hasher, with operations and tokens as their ranks among its own
     /// and these of the world.
     fn identify(&self, operations: Vec<u64>, tokens: Vec<Token>, state: &mut impl Hasher) -> Ranks;

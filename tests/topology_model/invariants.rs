@@ -96,6 +96,7 @@ fn it_heals<C: Coordinator>(world: &World<C>) -> bool {
     }
     let mut world = world.clone();
     world.allow_all();
+    settle(&mut world, Action::Wait);
     if let Some(group) = world.latest.streams()
         && group.life == Life::Live
     {

@@ -3,16 +3,17 @@
 
 use crate::coordinator::{Call, Coordinator, End, GROUP, Ranks, View, Wish};
 use kafka_coordination::topology::{
-    BackoffConfig, Belief, ClassicJoin, DeleteCall, Description, Effect, Ending, Fencing, Groups,
-    Life, OperationId, Plugin, PushRequest, SetCall, StoredEpoch, StreamsGroup, Token,
-    TopologyConfig, TopologyEpoch, TopologyManager,
+    BackoffConfig, Belief, ClassicJoin, DeleteCall, Description, Effect, Ending, Fencing,
+    GetEnding, Groups, Life, OperationId, Plugin, PushRequest, SetCall, StoredEpoch, StreamsGroup,
+    Token, TopologyConfig, TopologyEpoch, TopologyManager,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 
-const NOW: Monotonic = Monotonic::from_millis(0);
+/// How long a call lives, if the plugin does not fence.
+const LIFETIME_MS: u8 = 1;
 
 struct Least;
 
@@ -63,13 +64,16 @@ impl<const BESIDE: bool> Groups for Seen<BESIDE> {
 }
 
 /// The manager of the one group.
-pub(crate) type Ours = Own<false>;
+pub(crate) type Ours = Own<false, true>;
 /// The manager of two groups.
-pub(crate) type Beside = Own<true>;
+pub(crate) type Beside = Own<true, true>;
+/// The manager of the one group, with a plugin that does not fence.
+pub(crate) type Unfenced = Own<false, false>;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Own<const BESIDE: bool> {
+pub(crate) struct Own<const BESIDE: bool, const FENCES: bool> {
     manager: TopologyManager,
+    now: Monotonic,
     /// What the world calls by number and token.
     operations: BTreeMap<u64, OperationId>,
     calls: BTreeMap<Token, Made>,
@@ -80,21 +84,25 @@ pub(crate) struct Own<const BESIDE: bool> {
     wishes: VecDeque<Wish>,
 }
 
-impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
+impl<const BESIDE: bool, const FENCES: bool> Coordinator for Own<BESIDE, FENCES> {
+    const FENCES: bool = FENCES;
+
     fn new(leader_epoch: i32, view: View) -> Self {
         // Without windows, of which a model has no need.
         let backoff = BackoffConfig::default().with_initial_ms(0);
-        let plugin = Plugin::Present(Fencing::Tokens);
+        let lifetime = Fencing::Lifetime { lifetime_ms: LIFETIME_MS.into() };
+        let plugin = Plugin::Present(if FENCES { Fencing::Tokens } else { lifetime });
         let config = TopologyConfig::default().with_plugin(plugin).with_backoff(backoff);
         let mut ours = Self {
             manager: TopologyManager::new(config),
+            now: Monotonic::from_millis(0),
             operations: BTreeMap::new(),
             calls: BTreeMap::new(),
             others: BTreeMap::new(),
             turns: 0,
             wishes: VecDeque::new(),
         };
-        ours.manager.loaded(leader_epoch, NOW).expect("it is new");
+        ours.manager.loaded(leader_epoch, ours.now).expect("it is new");
         ours.observe(view);
         ours
     }
@@ -102,7 +110,7 @@ impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
     fn moves(&mut self, leader_epoch: i32, view: View) {
         self.manager.unloaded();
         self.operations.clear();
-        self.manager.loaded(leader_epoch, NOW).expect("it was away");
+        self.manager.loaded(leader_epoch, self.now).expect("it was away");
         self.observe(view);
     }
 
@@ -114,21 +122,23 @@ impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
             topology_epoch: current.map_or(-1, TopologyEpoch::get),
             description: Description::WellFormed,
         };
-        let operation = self.manager.push(&push, &Seen::<BESIDE>(view), &mut Least, NOW);
+        let operation = self.manager.push(&push, &Seen::<BESIDE>(view), &mut Least, self.now);
         self.operations.insert(operation.number(), operation);
     }
 
     fn cleanup(&mut self, view: View) {
-        let _ = self.manager.start_cleanup(&Seen::<BESIDE>(view), NOW);
+        let _ = self.manager.start_cleanup(&Seen::<BESIDE>(view), self.now);
     }
 
     fn delete_groups(&mut self, view: View) {
         let group_ids = [GROUP, OTHER].into_iter().take(if BESIDE { 2 } else { 1 });
-        self.manager.delete_groups(group_ids, &Seen::<BESIDE>(view), NOW);
+        self.manager.delete_groups(group_ids, &Seen::<BESIDE>(view), self.now);
     }
 
     fn classic_join(&mut self, view: View) {
-        if self.manager.classic_join(GROUP, &Seen::<BESIDE>(view), NOW) == ClassicJoin::Admitted {
+        if self.manager.classic_join(GROUP, &Seen::<BESIDE>(view), self.now)
+            == ClassicJoin::Admitted
+        {
             self.wishes.push_back(Wish::Convert);
         }
     }
@@ -140,14 +150,14 @@ impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
     fn step(&mut self, turn: u64, view: View) {
         if let Some(call) = self.others.remove(&turn) {
             let (groups, ending) = (Seen::<BESIDE>(view), Ending::Failed(None));
-            self.manager.delete_ended(&call, ending, &groups, &mut Least, NOW);
+            self.manager.delete_ended(&call, ending, &groups, &mut Least, self.now);
         }
     }
 
     fn written(&mut self, operation: u64, is_committed: bool, view: View) {
         let result = if is_committed { Ok(()) } else { Err(ErrorCode::RequestTimedOut) };
         if let Some(operation) = self.operations.get(&operation) {
-            self.manager.written(*operation, result, &Seen::<BESIDE>(view), &mut Least, NOW);
+            self.manager.written(*operation, result, &Seen::<BESIDE>(view), &mut Least, self.now);
         }
     }
 
@@ -160,10 +170,10 @@ impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
         let groups = Seen::<BESIDE>(view);
         match self.calls.remove(&call.token) {
             Some(Made::Set(call)) => {
-                self.manager.set_ended(&call, ending, &groups, &mut Least, NOW);
+                self.manager.set_ended(&call, ending, &groups, &mut Least, self.now);
             }
             Some(Made::Delete(call)) => {
-                self.manager.delete_ended(&call, ending, &groups, &mut Least, NOW);
+                self.manager.delete_ended(&call, ending, &groups, &mut Least, self.now);
             }
             None => {}
         }
@@ -219,6 +229,19 @@ impl<const BESIDE: bool> Coordinator for Own<BESIDE> {
 
     fn may_expire(&self, view: View) -> bool {
         self.may_remove(view)
+    }
+
+    fn miss(&mut self, view: View) {
+        if let Some(group) = view.latest.streams()
+            && let StoredEpoch::Held(epoch) = group.belief.stored
+        {
+            let groups = Seen::<BESIDE>(view);
+            self.manager.described(GROUP, epoch, GetEnding::Missing, &groups);
+        }
+    }
+
+    fn wait(&mut self) {
+        self.now = self.now.saturating_add(LIFETIME_MS.into());
     }
 
     fn operations(&self) -> usize {

@@ -2,9 +2,9 @@
 
 use crate::coordinator::Coordinator;
 use crate::invariants::{Promise, always, safety};
-use crate::ours::{Beside, Ours};
+use crate::ours::{Beside, Ours, Unfenced};
 use crate::search::explore;
-use crate::world::{Budget, Faults};
+use crate::world::Budget;
 
 /// A group that is created, left and revived; one of each failure.
 const LIFE: Budget =
@@ -20,7 +20,7 @@ fn nothing_breaks(budget: Budget) {
 }
 
 fn nothing_breaks_of<C: Coordinator + Send + Sync + 'static>(budget: Budget) {
-    let found = explore::<C>(budget, Faults::default(), &promises());
+    let found = explore::<C>(budget, None, &promises());
     assert_eq!(found.broken, None, "of {budget:?}");
     assert!(found.states > 1_000, "{} states of {budget:?}", found.states);
 }
@@ -38,6 +38,11 @@ fn two_pushes_and_delete_groups() {
 #[test]
 fn two_pushes_and_a_conversion() {
     nothing_breaks(Budget { pushes: 2, joins_classic: 1, ..LIFE });
+}
+
+#[test]
+fn two_pushes_and_a_get_that_finds_nothing() {
+    nothing_breaks(Budget { pushes: 2, cleanups: 1, misses: 1, failed_calls: 0, ..LIFE });
 }
 
 #[test]
@@ -83,4 +88,30 @@ fn deletions_that_wait_for_another_group() {
         let budget = Budget { pushes: 2, failed_calls: 0, failed_writes: 0, ..deletion };
         nothing_breaks_of::<Beside>(budget);
     }
+}
+
+/// A plugin that does not fence is safe from late calls if every coordinator waits until they are over.
+#[test]
+fn calls_of_an_old_coordinator_that_are_not_fenced() {
+    for deletions in [
+        Budget { cleanups: 1, ..LIFE },
+        Budget { deletes: 1, ..LIFE },
+        Budget { joins_classic: 1, ..LIFE },
+    ] {
+        let budget = Budget { pushes: 2, failed_writes: 0, has_zombies: true, ..deletions };
+        nothing_breaks_of::<Unfenced>(budget);
+    }
+}
+
+#[test]
+fn two_coordinators_after_the_first_that_do_not_fence() {
+    nothing_breaks_of::<Unfenced>(Budget {
+        pushes: 2,
+        cleanups: 1,
+        failed_calls: 0,
+        failed_writes: 0,
+        crashes: 2,
+        has_zombies: true,
+        ..LIFE
+    });
 }

@@ -2,7 +2,7 @@
 
 use crate::coordinator::Coordinator;
 use crate::invariants::Promise;
-use crate::world::{Action, Budget, Faults, World};
+use crate::world::{Action, Budget, Fault, World};
 use stateright::{Checker, Model, Property};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
@@ -11,7 +11,7 @@ const PROMISES: &str = "promises";
 
 struct Search<C> {
     budget: Budget,
-    faults: Faults,
+    fault: Option<Fault>,
     promises: Vec<Promise<C>>,
 }
 
@@ -26,10 +26,10 @@ pub(crate) struct Found {
 /// Explores all that can happen within a budget, breadth first, until a promise is broken.
 pub(crate) fn explore<C: Coordinator + Send + Sync + 'static>(
     budget: Budget,
-    faults: Faults,
+    fault: Option<Fault>,
     promises: &[Promise<C>],
 ) -> Found {
-    let search = Search { budget, faults, promises: promises.to_vec() };
+    let search = Search { budget, fault, promises: promises.to_vec() };
     let checker = search.checker().spawn_bfs().join();
     let broken = checker.discovery(PROMISES).map(|path| {
         let last = path.last_state();
@@ -51,7 +51,7 @@ impl<C: Coordinator> Model for Search<C> {
     type Action = Action;
 
     fn init_states(&self) -> Vec<World<C>> {
-        vec![World::new(self.budget, self.faults)]
+        vec![World::new(self.budget, self.fault)]
     }
 
     fn actions(&self, world: &World<C>, actions: &mut Vec<Action>) {

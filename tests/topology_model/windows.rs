@@ -7,14 +7,13 @@ use crate::search::explore;
 use crate::world::Action::{
     self, ClassicJoin, Cleanup, Commit, DeleteGroups, Expire, Join, Land, Leave, Push, Report, Turn,
 };
-use crate::world::{Budget, Faults, World};
+use crate::world::{Budget, Fault, World};
 use kafka_coordination::topology::{StoredEpoch, TopologyEpoch};
 
 const DONE: End = End::Done;
 
 /// Kafka's plugins know no tokens.
-const NO_FENCING: Faults =
-    Faults { gate_is_ignored: false, commit_is_not_awaited: false, tokens_are_ignored: true };
+const NO_FENCING: Option<Fault> = Some(Fault::TokensIgnored);
 
 /// What is wrong in the end, with nothing outstanding.
 #[derive(Debug, PartialEq, Eq)]

@@ -15,6 +15,8 @@ pub(crate) struct Budget {
     pub(crate) joins: u8,
     pub(crate) leaves: u8,
     pub(crate) advances: u8,
+    /// Gets that find nothing, though there is something.
+    pub(crate) misses: u8,
     /// Calls that are reported failed.
     pub(crate) failed_calls: u8,
     /// Writes that fail or time out.
@@ -35,6 +37,7 @@ impl Budget {
         joins: 0,
         leaves: 0,
         advances: 0,
+        misses: 0,
         failed_calls: 0,
         failed_writes: 0,
         crashes: 0,
@@ -43,14 +46,16 @@ impl Budget {
 }
 
 /// What is planted around the coordinator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Faults {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fault {
     /// The host removes groups without asking.
-    pub(crate) gate_is_ignored: bool,
+    GateIgnored,
     /// The host reports writes as committed when they are appended.
-    pub(crate) commit_is_not_awaited: bool,
+    CommitNotAwaited,
     /// The plugin takes calls in any order.
-    pub(crate) tokens_are_ignored: bool,
+    TokensIgnored,
+    /// Calls live on when a coordinator has waited for their end.
+    CallsLiveLonger,
 }
 
 /// A step.
@@ -60,6 +65,7 @@ pub(crate) enum Action {
     Leave,
     /// The members change to the next topology.
     Advance,
+    Miss,
     Push,
     Cleanup,
     DeleteGroups,
@@ -85,6 +91,8 @@ pub(crate) enum Action {
     Crash(usize),
     /// The shard leaves and comes back, with all of its log.
     Move,
+    /// So much time has gone by since the coordinator began that no call of an earlier one can land.
+    Wait,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -113,12 +121,14 @@ pub(crate) struct World<C> {
     /// Calls whose end nobody waits for, and which may still land.
     pub(crate) zombies: Vec<Call>,
     leader_epoch: i32,
+    /// Whether a coordinator whose calls are not fenced has just begun.
+    is_new: bool,
     left: Budget,
-    faults: Faults,
+    fault: Option<Fault>,
 }
 
 impl<C: Coordinator> World<C> {
-    pub(crate) fn new(budget: Budget, faults: Faults) -> Self {
+    pub(crate) fn new(budget: Budget, fault: Option<Fault>) -> Self {
         let view = View { latest: Group::Absent, committed: Group::Absent };
         Self {
             coordinator: C::new(0, view),
@@ -131,8 +141,9 @@ impl<C: Coordinator> World<C> {
             flights: Vec::new(),
             zombies: Vec::new(),
             leader_epoch: 0,
+            is_new: !C::FENCES,
             left: budget,
-            faults,
+            fault,
         }
     }
 
@@ -153,8 +164,14 @@ impl<C: Coordinator> World<C> {
             && self.coordinator.scheduled().is_empty()
     }
 
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
     fn is_let_in(&self, call: Call) -> bool {
-        self.faults.tokens_are_ignored || self.fence.is_none_or(|fence| fence <= call.token)
+        !C::FENCES
+            || self.has(Fault::TokensIgnored)
+            || self.fence.is_none_or(|fence| fence <= call.token)
     }
 
     pub(crate) fn actions(&self, actions: &mut Vec<Action>) {
@@ -177,6 +194,7 @@ impl<C: Coordinator> World<C> {
         allow(left.joins > 0 && (is_empty || self.latest == Group::Absent), Action::Join);
         allow(left.leaves > 0 && is_live, Action::Leave);
         allow(left.advances > 0 && is_live, Action::Advance);
+        allow(left.misses > 0 && group.is_some(), Action::Miss);
         allow(left.pushes > 0 && is_live, Action::Push);
         allow(left.cleanups > 0 && group.is_some(), Action::Cleanup);
         allow(left.deletes > 0 && group.is_some(), Action::DeleteGroups);
@@ -194,15 +212,19 @@ impl<C: Coordinator> World<C> {
             let may_fail = left.failed_calls > 0;
             allow(!flight.has_landed, Action::Land(at));
             allow(flight.has_landed, Action::Report(at, End::Done));
-            allow(may_fail, Action::Report(at, End::Failed));
+            // A call that a new coordinator knows is an old one's, and may be given up.
+            allow(may_fail || self.is_new, Action::Report(at, End::Failed));
             let is_set = flight.call.sets.is_some();
             allow(may_fail && is_set && !flight.has_landed, Action::Report(at, End::Refused));
-            allow(may_fail && left.has_zombies && !flight.has_landed, Action::Lose(at));
+            let may_be_lost = may_fail && left.has_zombies && C::FENCES;
+            allow(may_be_lost && !flight.has_landed, Action::Lose(at));
         }
         for at in 0..self.zombies.len() {
             allow(true, Action::ZombieLands(at));
             allow(true, Action::ZombieDies(at));
         }
+        let is_past = self.zombies.is_empty() && self.flights.iter().all(|it| it.has_landed);
+        allow(self.is_new && (is_past || self.has(Fault::CallsLiveLonger)), Action::Wait);
         if left.crashes > 0 {
             for kept in 0..=self.pending.len() {
                 allow(true, Action::Crash(kept));
@@ -230,6 +252,10 @@ impl<C: Coordinator> World<C> {
                 self.left.advances -= 1;
                 let next = |epoch: TopologyEpoch| TopologyEpoch::new(epoch.get() + 1);
                 self.change(|group| group.current = group.current.and_then(next));
+            }
+            Action::Miss => {
+                self.left.misses -= 1;
+                self.coordinator.miss(view);
             }
             Action::Push => {
                 self.left.pushes -= 1;
@@ -266,7 +292,8 @@ impl<C: Coordinator> World<C> {
                 self.land(self.flights[at].call);
             }
             Action::Report(at, end) => {
-                self.left.failed_calls -= u8::from(end != End::Done);
+                let is_given_up = self.is_new && end == End::Failed;
+                self.left.failed_calls -= u8::from(end != End::Done && !is_given_up);
                 let flight = self.flights.remove(at);
                 self.coordinator.ended(flight.call, end, view);
             }
@@ -293,6 +320,10 @@ impl<C: Coordinator> World<C> {
                 self.reload(self.pending.len());
                 self.coordinator.moves(self.leader_epoch, self.view());
             }
+            Action::Wait => {
+                self.is_new = false;
+                self.coordinator.wait();
+            }
         }
         self.zombies.sort_unstable();
         self.run();
@@ -304,12 +335,13 @@ impl<C: Coordinator> World<C> {
                 Wish::Write { operation, belief } => {
                     self.append(self.latest.with_belief(belief), Some(operation));
                 }
-                Wish::Await { operation } => match self.pending.back_mut() {
-                    Some(batch) if !self.faults.commit_is_not_awaited => {
-                        batch.waiting.push(operation);
+                Wish::Await { operation } => {
+                    let is_awaited = !self.has(Fault::CommitNotAwaited);
+                    match self.pending.back_mut().filter(|_| is_awaited) {
+                        Some(batch) => batch.waiting.push(operation),
+                        None => self.coordinator.written(operation, true, self.view()),
                     }
-                    _ => self.coordinator.written(operation, true, self.view()),
-                },
+                }
                 Wish::Call(call) => self.flights.push(Flight { call, has_landed: false }),
                 Wish::Tombstone => {
                     if self.latest.is_empty_streams() && self.may_remove() {
@@ -326,7 +358,7 @@ impl<C: Coordinator> World<C> {
     }
 
     fn may_remove(&self) -> bool {
-        self.faults.gate_is_ignored || self.coordinator.may_remove(self.view())
+        self.has(Fault::GateIgnored) || self.coordinator.may_remove(self.view())
     }
 
     fn change(&mut self, change: impl FnOnce(&mut StreamsGroup)) {
@@ -345,7 +377,7 @@ impl<C: Coordinator> World<C> {
         }
         self.latest = group;
         self.coordinator.observe(self.view());
-        let is_awaited = !self.faults.commit_is_not_awaited;
+        let is_awaited = !self.has(Fault::CommitNotAwaited);
         let waiting = operation.filter(|_| is_awaited).into_iter().collect();
         self.pending.push_back(Batch { group, waiting });
         if let Some(operation) = operation.filter(|_| !is_awaited) {
@@ -377,6 +409,7 @@ impl<C: Coordinator> World<C> {
         self.pending.clear();
         self.refuses_next = false;
         self.leader_epoch += 1;
+        self.is_new = !C::FENCES;
     }
 
     /// Gives the world what it needs for one more of everything.
@@ -393,6 +426,7 @@ impl<C: Coordinator> Hash for World<C> {
         let tokens = calls.map(|call| call.token).chain(self.fence);
         let ranks = self.coordinator.identify(operations.collect(), tokens.collect(), state);
         (self.latest, self.committed, self.held, self.refuses_next, self.left).hash(state);
+        self.is_new.hash(state);
         for batch in &self.pending {
             batch.group.hash(state);
             let waiting = batch.waiting.iter().map(|it| ranks.operation(*it));

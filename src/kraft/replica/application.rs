@@ -39,11 +39,21 @@ impl Replica {
     /// Gives the state machine what is committed, and tells it of the leader.
     pub(super) fn feed_application(&mut self) -> Result<(), Fatal> {
         self.application.is_listening = true;
-        if let Some(high_watermark) = self.quorum.state().high_watermark() {
+        if let Some(high_watermark) = self.known_high_watermark() {
             self.deliver(high_watermark)?;
         }
         self.tell_leader_change();
         Ok(())
+    }
+
+    /// Up to where the log is known to be committed. A leader that was just elected or has resigned says nothing of that
+    /// to others, but what was known before stays so.
+    ///
+    /// `Deviation:` Kafka's state machine waits then for what it could be given.
+    fn known_high_watermark(&self) -> Option<i64> {
+        let log = self.log.high_watermark();
+        let log = (log > self.log.start_offset()).then_some(log);
+        self.quorum.state().high_watermark().max(log)
     }
 
     fn deliver(&mut self, high_watermark: i64) -> Result<(), Fatal> {
@@ -51,8 +61,6 @@ impl Replica {
             return Ok(());
         }
         let start = self.log.start_offset();
-        // What only a snapshot has is committed, though no leader may have said so to this role.
-        let high_watermark = high_watermark.max(start);
         let next = self.application.next_offset;
         if next.is_none_or(|next| next < start)
             && let Some(snapshot) = self.log.latest_snapshot()

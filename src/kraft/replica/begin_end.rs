@@ -112,8 +112,7 @@ impl Replica {
     /// `Deviation:` such a message ends Kafka's process.
     fn check_leader_sender(&self, id: i32, epoch: i32) -> Option<ErrorCode> {
         let error = self.check_sender(id, epoch);
-        let known = self.quorum.state().leader_id();
-        let is_another = epoch == self.quorum.epoch() && known.is_some_and(|known| known != id);
+        let is_another = self.is_contradicted_by(Some(id), epoch);
         let is_itself = Some(id) == self.config.quorum.local_id;
         error.or_else(|| (is_another || is_itself).then_some(ErrorCode::InvalidRequest))
     }

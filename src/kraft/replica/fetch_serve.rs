@@ -9,6 +9,7 @@ use crate::kraft::epoch::EpochState;
 use crate::kraft::log_index::LogPosition;
 use crate::kraft::offset_and_epoch::OffsetAndEpoch;
 use crate::kraft::rpc::{Answer, FetchRecordsRequest, FetchedRecords, KnownHighWatermark};
+use crate::kraft::voters::ReplicaKey;
 use crate::random::Random;
 use crate::time::Monotonic;
 
@@ -43,7 +44,7 @@ impl Replica {
                 && epoch >= 0
                 && epoch <= request.leader_epoch;
             let (error, body) = if is_legal {
-                replica.serve_fetch(request, batch_base, context)
+                replica.serve_fetch(request, Some(batch_base), context)
             } else {
                 (ErrorCode::InvalidRequest, replica.no_records())
             };
@@ -90,11 +91,11 @@ impl Replica {
         }
     }
 
-    /// What a fetch is answered now; what it tells of the fetcher's log is noted.
+    /// What a fetch is answered now. What it tells of the fetcher's log is noted, unless `batch_base` is none.
     pub(super) fn serve_fetch(
         &mut self,
         request: &FetchRecordsRequest,
-        batch_base: i64,
+        batch_base: Option<i64>,
         context: &mut Context<'_>,
     ) -> (ErrorCode, Served) {
         let mut body = self.no_records();
@@ -110,19 +111,12 @@ impl Replica {
             LogPosition::Diverging(end) => body.diverging = Some(end),
             LogPosition::Snapshot(id) => body.snapshot = Some(id),
             LogPosition::Valid => {
-                let base = batch_base.min(offset).max(self.log.start_offset());
-                let Some(leader) = self.leader_mut() else {
-                    return (ErrorCode::NotLeaderOrFollower, body);
-                };
-                match leader.fetched(request.replica, base, context.now) {
-                    Ok(Some(high_watermark)) => {
-                        // A leader whose state machine cannot be fed has stopped already.
-                        if let Err(fatal) = self.commit_as_leader(high_watermark, context) {
-                            self.fatal = Some(fatal);
-                        }
-                    }
-                    Ok(None) => {}
-                    Err(_) => return (ErrorCode::UnknownServerError, body),
+                let noted = batch_base.map_or(Ok(()), |base| {
+                    let base = base.min(offset).max(self.log.start_offset());
+                    self.note_fetch(request.replica, base, context)
+                });
+                if let Err(error) = noted {
+                    return (error, body);
                 }
                 if offset < self.log.end_offset() {
                     body.records = Some(ReadRecords { from: offset, max_bytes: request.max_bytes });
@@ -131,6 +125,24 @@ impl Replica {
         }
         body.high_watermark = self.quorum.state().high_watermark();
         (ErrorCode::None, body)
+    }
+
+    /// A replica has everything below `offset`.
+    fn note_fetch(
+        &mut self,
+        replica: ReplicaKey,
+        offset: i64,
+        context: &mut Context<'_>,
+    ) -> Result<(), ErrorCode> {
+        let leader = self.leader_mut().ok_or(ErrorCode::NotLeaderOrFollower)?;
+        let moved = leader.fetched(replica, offset, context.now);
+        if let Some(high_watermark) = moved.map_err(|_| ErrorCode::UnknownServerError)?
+            && let Err(fatal) = self.commit_as_leader(high_watermark, context)
+        {
+            // A leader whose state machine cannot be fed has stopped already.
+            self.fatal = Some(fatal);
+        }
+        Ok(())
     }
 
     /// Why a request to the leader of an epoch is not for this replica.

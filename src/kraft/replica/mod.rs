@@ -43,16 +43,6 @@ pub use start::{StartReplicaError, Storage};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fatal {
-    /// An epoch has two leaders.
-    #[error("epoch {epoch} is led by {known:?} and by {named}")]
-    TwoLeaders {
-        /// The epoch.
-        epoch: i32,
-        /// The leader that the replica knows.
-        known: Option<i32>,
-        /// The leader that it was told of.
-        named: i32,
-    },
     /// The leader's log parts from the committed part of this one.
     #[error(
         "the leader's log parts from this one at {offset}, below the high watermark {high_watermark}"
@@ -112,7 +102,8 @@ struct Context<'a> {
 ///
 /// Inputs are requests, responses, time, and what became of I/O; after each the host carries out, in order, what
 /// [`poll_effect`](Self::poll_effect) hands out. [`next_deadline`](Self::next_deadline) says when to call
-/// [`handle_timeout`](Self::handle_timeout); calling it early or twice is harmless.
+/// [`handle_timeout`](Self::handle_timeout); calling it early or twice is harmless. What has come by then is handed in
+/// first: a time-out that is due takes effect even if an answer waits that would have prevented it.
 #[derive(Debug)]
 pub struct Replica {
     config: ReplicaConfig,

@@ -60,11 +60,13 @@ impl Replica {
         let count = self.parked.0.partition_point(|parked| parked.request.log_end.offset <= offset);
         let ready: Vec<_> = self.parked.0.drain(..count).collect();
         for parked in ready {
-            self.answer_fetch(&parked, context);
+            // One that waits ends where the log did, which is where a batch starts.
+            self.answer_fetch(&parked, Some(parked.request.log_end.offset), context);
         }
     }
 
-    /// Answers those that have waited long enough, with what is known now.
+    /// Answers those that have waited long enough, with what is known now. That their time is over is no sign of life of
+    /// who sent them.
     pub(super) fn expire_parked(&mut self, context: &mut Context<'_>) {
         if self.parked.wait_ms(context.now) != Some(0) {
             return;
@@ -74,14 +76,17 @@ impl Replica {
         self.parked.0 = waiting;
         let due: Vec<ParkedFetch> = due;
         for parked in due {
-            self.answer_fetch(&parked, context);
+            self.answer_fetch(&parked, None, context);
         }
     }
 
-    fn answer_fetch(&mut self, parked: &ParkedFetch, context: &mut Context<'_>) {
-        let offset = parked.request.log_end.offset;
-        // One that waits ends where the log did, which is where a batch starts.
-        let (error, body) = self.serve_fetch(&parked.request, offset, context);
+    fn answer_fetch(
+        &mut self,
+        parked: &ParkedFetch,
+        batch_base: Option<i64>,
+        context: &mut Context<'_>,
+    ) {
+        let (error, body) = self.serve_fetch(&parked.request, batch_base, context);
         let answer = self.answer_from(&parked.header(), Self::FETCH_WITH_NODES, error, body);
         self.reply(parked.id, Reply::Fetch(answer));
     }

@@ -12,8 +12,11 @@ use crate::time::Monotonic;
 use alloc::vec::Vec;
 
 impl Replica {
-    /// Does what is due: lets time-outs expire, sends requests, writes records.
+    /// Does what is due: lets time-outs expire, sends requests, writes records. O(1), some nanoseconds, if nothing is.
     pub fn handle_timeout(&mut self, random: &mut dyn Random, now: Monotonic) {
+        if self.is_idle(now) {
+            return;
+        }
         self.run(now, random, |replica, context| {
             if replica.complete_shutdown(context) {
                 replica.wake = None;
@@ -23,13 +26,26 @@ impl Replica {
             let generation = replica.quorum.generation();
             let wait_ms = replica.poll_state(context)?;
             replica.feed_application()?;
-            // A state that was just entered has something to do of its own.
-            let wait_ms = if generation == replica.quorum.generation() { wait_ms } else { 0 };
+            // A state that was just entered has something to do of its own. Without a time-out elections follow each other,
+            // but not in one moment.
+            let is_restless = replica.config.quorum.election_timeout_ms == 0;
+            let is_new = generation != replica.quorum.generation();
+            let wait_ms = if is_new { i64::from(is_restless) } else { wait_ms };
             let waits = [Some(wait_ms), replica.parked.wait_ms(now), replica.shutdown_wait_ms(now)];
             let wait_ms = waits.into_iter().flatten().min().unwrap_or(i64::MAX);
             replica.wake = (wait_ms < i64::MAX).then(|| now.saturating_add(wait_ms));
             Ok(())
         });
+    }
+
+    /// Whether nothing is due. That a follower may tell of itself wakes nobody up, as with Kafka, but is done when somebody
+    /// asks.
+    fn is_idle(&self, now: Monotonic) -> bool {
+        let is_due = match self.quorum.state() {
+            EpochState::Follower(follower) => follower.update_voter_due(now),
+            _ => false,
+        };
+        !is_due && self.wake.is_none_or(|wake| wake > now)
     }
 
     /// Gives the milliseconds until there is something to do again.
@@ -186,12 +202,14 @@ impl Replica {
     /// Sends a request that changes voters to the leader; the next one is considered a while after it was sent.
     fn send_change(&mut self, request: Request, context: &Context<'_>) -> i64 {
         let sent = self.send_to_leader(request, context);
-        if sent.correlation.is_some()
-            && let Some(follower) = self.follower_mut()
-        {
+        if sent.correlation.is_none() {
+            return sent.wait_ms;
+        }
+        if let Some(follower) = self.follower_mut() {
             follower.restart_update_voter(context.now);
         }
-        sent.wait_ms
+        // A fetch from somebody else may be in flight, and be given up earlier.
+        sent.wait_ms.min(self.connections.bootstrap_backoff_ms(context.now))
     }
 
     fn poll_observer(&mut self, context: &mut Context<'_>) -> i64 {

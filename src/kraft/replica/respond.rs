@@ -196,6 +196,11 @@ impl Replica {
         if epoch > local
             || matches!(error, ErrorCode::FencedLeaderEpoch | ErrorCode::NotLeaderOrFollower)
         {
+            // `Deviation:` Kafka's process ends on it. But one peer that is wrong stops nobody.
+            if self.is_contradicted_by(leader_id, epoch) {
+                tracing::warn!(epoch, ?leader_id, "an answer names another leader of the epoch");
+                return Ok(Handled::Wholly { is_ok: false });
+            }
             let generation = self.quorum.generation();
             self.maybe_transition(leader_id, epoch, endpoints, context)?;
             return Ok(Handled::Wholly { is_ok: generation != self.quorum.generation() });
@@ -219,11 +224,11 @@ impl Replica {
             _ => {}
         }
         Ok(match error {
-            // Kafka's process ends on an invalid request. What this replica sends is valid, so somebody else is wrong.
-            ErrorCode::BrokerNotAvailable | ErrorCode::InvalidRequest => {
-                Handled::Wholly { is_ok: false }
-            }
-            ErrorCode::InvalidVoterKey => DONE,
+            // Kafka's process ends on an invalid request, and asks at once again whom it has taken for another. What this
+            // replica sends is valid, so somebody else is wrong.
+            ErrorCode::BrokerNotAvailable
+            | ErrorCode::InvalidRequest
+            | ErrorCode::InvalidVoterKey => Handled::Wholly { is_ok: false },
             _ => Handled::NotYet,
         })
     }

@@ -188,7 +188,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Takes over what a message says of the leader, if that is newer than what is known.
+    /// Takes over what a message says of the leader, if that is newer than what is known. It does not name this replica,
+    /// nor another leader of the epoch than the one that is known.
     pub(super) fn maybe_transition(
         &mut self,
         leader_id: Option<i32>,
@@ -197,7 +198,6 @@ impl Replica {
         context: &mut Context<'_>,
     ) -> Result<(), Fatal> {
         let known = self.quorum.state().leader_id();
-        self.check_leader(leader_id, epoch)?;
         if epoch > self.quorum.epoch() {
             return match leader_id {
                 Some(leader_id) if !endpoints.is_empty() => {
@@ -235,15 +235,9 @@ impl Replica {
         Ok(())
     }
 
-    /// Whether what a message says of a leader can be true.
-    fn check_leader(&self, named: Option<i32>, epoch: i32) -> Result<(), Fatal> {
-        let Some(named) = named else { return Ok(()) };
+    /// Whether a message names another leader of this epoch than the one that is known.
+    pub(super) fn is_contradicted_by(&self, named: Option<i32>, epoch: i32) -> bool {
         let known = self.quorum.state().leader_id();
-        let is_possible = if Some(named) == self.config.quorum.local_id {
-            known == Some(named) && epoch == self.quorum.epoch() || epoch < self.quorum.epoch()
-        } else {
-            epoch != self.quorum.epoch() || known.is_none_or(|known| known == named)
-        };
-        if is_possible { Ok(()) } else { Err(Fatal::TwoLeaders { epoch, known, named }) }
+        epoch == self.quorum.epoch() && named.is_some() && known.is_some() && named != known
     }
 }

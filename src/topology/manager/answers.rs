@@ -9,7 +9,7 @@ use crate::time::Monotonic;
 use crate::topology::call::{DeleteCall, SetCall, Token};
 use crate::topology::ending::Ending;
 use crate::topology::group::Groups;
-use crate::topology::operation::{Deletion, DeletionStep, Kind, Operation, OperationId};
+use crate::topology::operation::{Deletion, DeletionStep, Kind, Operation, OperationId, Progress};
 
 impl TopologyManager {
     /// A write or wait ended: `Ok` when it is committed, with all that was appended before; else the
@@ -35,15 +35,16 @@ impl TopologyManager {
             Kind::Push(push) => {
                 self.push_written(operation, push, result, groups, random, now).map(Kind::Push)
             }
-            Kind::Deletion(deletion) => {
-                self.deletion_written(operation, deletion, result, now).map(Kind::Deletion)
-            }
+            Kind::Deletion(deletion) => self
+                .deletion_written(operation, deletion, result, groups, random, now)
+                .map(Kind::Deletion),
         };
         let next = next.map(|kind| Operation { kind, is_lost });
         self.go_on(operation, next, &held);
     }
 
-    /// The plugin's set ended. O(1). If the call was given up meanwhile, nothing happens.
+    /// The plugin's set ended. O(log n), where n is what is under way. If the call was given up
+    /// meanwhile, or is that of another manager, nothing happens.
     pub fn set_ended(
         &mut self,
         call: &SetCall,
@@ -52,11 +53,15 @@ impl TopologyManager {
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) {
-        self.ended(call.token(), ending, groups, random, now);
+        let waits = self.waits_for(call.token());
+        if waits.is_some_and(|(operation, _)| operation.awaits_set(call.group_id(), call.epoch())) {
+            self.ended(call.token(), ending, groups, random, now);
+        }
     }
 
-    /// The plugin's delete ended. O(1), and O(groups) for the last of an operation. If the call was
-    /// given up meanwhile, nothing happens.
+    /// The plugin's delete ended. O(log n), where n is what is under way, and O(groups log groups) for
+    /// the last of an operation. If the call was given up meanwhile, or is that of another manager,
+    /// nothing happens.
     pub fn delete_ended(
         &mut self,
         call: &DeleteCall,
@@ -65,7 +70,17 @@ impl TopologyManager {
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) {
-        self.ended(call.token(), ending, groups, random, now);
+        let waits = self.waits_for(call.token());
+        if waits.is_some_and(|(operation, index)| operation.awaits_delete(call.group_id(), index)) {
+            self.ended(call.token(), ending, groups, random, now);
+        }
+    }
+
+    /// The operation that waits for a call, and the call's place in it. The managers of other shards
+    /// give out the same tokens.
+    fn waits_for(&self, token: Token) -> Option<(&Operation, usize)> {
+        let call = self.calls.get(token)?;
+        Some((self.operations.get(&call.operation)?, call.index))
     }
 
     pub(super) fn ended(
@@ -76,7 +91,7 @@ impl TopologyManager {
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) {
-        let Some(call) = self.calls.remove(&token) else {
+        let Some(call) = self.calls.remove(token) else {
             return;
         };
         let id = call.operation;
@@ -98,7 +113,8 @@ impl TopologyManager {
             }
             Kind::Deletion(deletion) => {
                 self.counters.delete_ended(ending.is_done());
-                match self.delete_answered(id, deletion, call.index, ending.is_done()) {
+                let progress = if ending.is_done() { Progress::Deleted } else { Progress::Failed };
+                match self.delete_answered(id, deletion, call.index, progress) {
                     Deletion {
                         trigger,
                         step: DeletionStep::Calling { groups: called, awaited: 0 },

@@ -11,7 +11,12 @@ use crate::time::Monotonic;
 use crate::topology::call::Token;
 use crate::topology::ending::Ending;
 use crate::topology::group::Groups;
-use crate::topology::operation::{Deletion, DeletionStep, Effect, Kind, PushStep};
+use crate::topology::operation::{
+    Deletion, DeletionStep, Effect, Kind, Operation, Progress, PushStep,
+};
+
+/// When no clock goes on.
+const END_OF_TIME: Monotonic = Monotonic::from_millis(i64::MAX);
 
 /// Why a shard was not taken as loaded. Nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -58,20 +63,31 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// The shard moves away, or the broker shuts down. O(what is under way).
+    /// The shard moves away, or the broker shuts down. O(n log n), where n is what is kept: what is under
+    /// way, windows, and groups that may need cleanup.
     ///
-    /// Effects that were not polled are dropped, but for answers. Operations that wait for a write
-    /// fail with [`ErrorCode::NotCoordinator`]; those that wait for the plugin end when it answers, and
-    /// write nothing more: what they leave is uncertain on disk, for the next coordinator to heal.
+    /// Effects that were not polled are dropped, but for answers; nobody waits for calls among them.
+    /// Operations that wait for a write fail with [`ErrorCode::NotCoordinator`]; those that wait for
+    /// the plugin end when it answers, and write nothing more: what they leave is uncertain on disk,
+    /// for the next coordinator to heal. A `DeleteGroups` or join that goes on after that is the host's
+    /// to refuse, as are all writes of a shard that is not there.
     pub fn unloaded(&mut self) {
         self.shard = None;
-        self.effects.retain(is_answer);
+        let dropped: Vec<_> = self.effects.iter().filter_map(Effect::call).collect();
+        self.effects.retain(Effect::is_answer);
+        // Their memory goes, too.
         self.busy.clear();
+        self.busy.shrink_to_fit();
         self.yielded.clear();
+        self.yielded.shrink_to_fit();
         self.uncleaned.clear();
+        self.uncleaned.shrink_to_fit();
         self.pushes.clear_all();
         self.conversions.clear_all();
         self.cycle = None;
+        for token in dropped {
+            self.withdraw(token);
+        }
         let ids: Vec<_> = self.operations.keys().copied().collect();
         for id in ids {
             let Some(operation) = self.operations.get_mut(&id) else { continue };
@@ -80,9 +96,24 @@ impl TopologyManager {
                 && let Some(operation) = self.operations.remove(&id)
             {
                 debug!(operation = id.0, "topology description operation lost its shard");
-                self.finish(id, &[]);
                 self.lose(id, operation.kind);
             }
+        }
+    }
+
+    /// Nobody will make this call: nobody waits for it either.
+    fn withdraw(&mut self, token: Token) {
+        let Some(call) = self.calls.remove(token) else { return };
+        let id = call.operation;
+        match self.operations.remove(&id).map(|it| it.kind) {
+            Some(Kind::Push(_)) => self.refuse_push(id, ErrorCode::NotCoordinator),
+            Some(Kind::Deletion(deletion)) => {
+                let deletion = self.delete_answered(id, deletion, call.index, Progress::Uncalled);
+                let operation = Operation { kind: Kind::Deletion(deletion), is_lost: true };
+                self.operations.insert(id, operation);
+            }
+            // It waits for no call.
+            Some(Kind::Doubt(_)) | None => {}
         }
     }
 
@@ -109,11 +140,13 @@ impl TopologyManager {
     /// not loaded and nothing is awaited. O(log n).
     pub fn next_deadline(&self) -> Option<Monotonic> {
         let cleanup = match self.shard {
-            Some(shard) if self.config.has_plugin() => Some(shard.cleanup_due),
+            // One that is due when the clock ends would be due for ever.
+            Some(shard) if self.config.has_plugin() && shard.cleanup_due < END_OF_TIME => {
+                Some(shard.cleanup_due)
+            }
             _ => None,
         };
-        let call = self.calls.first_key_value().and_then(|(_, call)| call.ends);
-        [cleanup, call].into_iter().flatten().min()
+        [cleanup, self.calls.next_end()].into_iter().flatten().min()
     }
 
     /// Does what is due: gives up calls that take too long, and starts a cleanup cycle, unless one is
@@ -125,28 +158,29 @@ impl TopologyManager {
         random: &mut (impl Random + ?Sized),
         now: Monotonic,
     ) {
-        while let Some((&token, call)) = self.calls.first_key_value()
-            && call.ends.is_some_and(|ends| now >= ends)
-        {
-            debug!(operation = call.operation.0, "topology description plugin did not answer");
+        let mut gives_up = false;
+        while let Some(token) = self.calls.overdue(now) {
+            debug!(token = token.number(), "topology description plugin did not answer");
             let ending = Ending::Failed(Some("Topology description plugin did not answer.".into()));
             self.ended(token, ending, groups, random, now);
+            gives_up = true;
+        }
+        if gives_up {
+            // A call must not be made after its end.
+            let calls = &self.calls;
+            let is_awaited =
+                |effect: &Effect| effect.call().is_none_or(|it| calls.get(it).is_some());
+            self.effects.retain(is_awaited);
         }
         let interval = i64::from(self.config.cleanup_interval_ms);
         let is_active = self.is_active();
         if let Some(shard) = &mut self.shard
             && is_active
+            && shard.cleanup_due < END_OF_TIME
             && now >= shard.cleanup_due
         {
             shard.cleanup_due = now.saturating_add(interval);
             let _ = self.start_cleanup(groups, now);
         }
     }
-}
-
-const fn is_answer(effect: &Effect) -> bool {
-    !matches!(
-        effect,
-        Effect::Write { .. } | Effect::AwaitCommit { .. } | Effect::Set { .. } | Effect::Delete(_)
-    )
 }

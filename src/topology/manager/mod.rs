@@ -1,12 +1,16 @@
 //! The one place where a host's coordinator meets all of this.
 
 mod answers;
-mod delete;
+mod calls;
+mod deletion;
+mod describe;
 mod life;
 mod push;
+mod triggers;
 
-pub use delete::{ClassicJoin, Cleanup};
+pub(super) use calls::{Calls, PendingCall};
 pub use life::LoadError;
+pub use triggers::{ClassicJoin, Cleanup};
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
@@ -20,8 +24,6 @@ use super::backoff::{Backoff, Window};
 use super::call::Token;
 use super::config::TopologyConfig;
 use super::counters::TopologyCounters;
-use super::describe::{Describe, Described, DescriptionStatus, GetEnding};
-use super::epoch::{Belief, StoredEpoch, TopologyEpoch};
 use super::gate::Heartbeat;
 use super::group::{Groups, StreamsGroup};
 use super::operation::{
@@ -45,8 +47,8 @@ pub struct TopologyManager {
     pub(super) next_operation: u64,
     /// By group, keyed by the current epoch.
     pub(super) pushes: Backoff,
-    /// By group, keyed by the number of [`StoredEpoch::Uncertain`]. Kafka has one window a group for
-    /// both, and each replaces the other.
+    /// By group, keyed by the number of [`StoredEpoch::Uncertain`](super::StoredEpoch::Uncertain).
+    /// Kafka has one window a group for both, and each replaces the other.
     pub(super) conversions: Backoff,
     pub(super) operations: BTreeMap<OperationId, Operation>,
     /// The operation that has a group to itself.
@@ -54,7 +56,7 @@ pub struct TopologyManager {
     /// Groups that the plugin deleted for an operation which still waits for others: who comes now need
     /// not wait for those. With the operation, and their place in it.
     pub(super) yielded: HashMap<Arc<str>, (OperationId, usize), FixedState>,
-    pub(super) calls: BTreeMap<Token, PendingCall>,
+    pub(super) calls: Calls,
     /// Groups at which a cleanup looks: all that want it, and some that do no more.
     pub(super) uncleaned: HashSet<Arc<str>, FixedState>,
     pub(super) cycle: Option<OperationId>,
@@ -68,15 +70,6 @@ pub(super) struct Shard {
     /// From when on the plugin may be called.
     pub(super) calls_from: Monotonic,
     pub(super) cleanup_due: Monotonic,
-}
-
-/// A plugin call that was not answered yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct PendingCall {
-    pub(super) operation: OperationId,
-    /// Its place among the groups of a deletion.
-    pub(super) index: usize,
-    pub(super) ends: Option<Monotonic>,
 }
 
 impl TopologyManager {
@@ -93,7 +86,7 @@ impl TopologyManager {
             operations: BTreeMap::new(),
             busy: HashMap::with_hasher(hasher.clone()),
             yielded: HashMap::with_hasher(hasher.clone()),
-            calls: BTreeMap::new(),
+            calls: Calls::default(),
             uncleaned: HashSet::with_hasher(hasher),
             cycle: None,
             counters: TopologyCounters::default(),
@@ -123,6 +116,7 @@ impl TopologyManager {
     ///
     /// O(1), and nothing is looked up for a group that has what it needs; allocates for the first
     /// window of a group.
+    #[inline]
     pub fn heartbeat(
         &mut self,
         heartbeat: &Heartbeat<'_>,
@@ -137,49 +131,10 @@ impl TopologyManager {
             return false;
         };
         let group_id = heartbeat.group_id;
+        let may_call = self.may_call(now);
         // The group may have gone since, and nothing is kept of groups that are not there.
-        let is_there = || groups.latest(group_id).is_some();
-        self.pushes.arm_if(is_there, group_id, epoch.get(), random, now)
-    }
-
-    /// What to do for a described group. O(1).
-    pub fn describe(&self, described: &Described) -> Describe {
-        if self.config.has_plugin() {
-            described.decide()
-        } else {
-            Describe::Answer(described.without_plugin())
-        }
-    }
-
-    /// Takes the end of a plugin's get of this epoch, and says what to answer. O(1).
-    ///
-    /// Deviation: a plugin that has lost what it should hold is believed uncertain from now on, so
-    /// that a member is asked for the description again. Kafka answers "not stored" for ever.
-    pub fn described(
-        &mut self,
-        group_id: &str,
-        epoch: TopologyEpoch,
-        ending: GetEnding,
-        groups: &impl Groups,
-    ) -> DescriptionStatus {
-        match ending {
-            GetEnding::Found | GetEnding::Missing => self.counters.gets += 1,
-            GetEnding::Failed | GetEnding::Unreadable => self.counters.failed_gets += 1,
-        }
-        let held = StoredEpoch::Held(epoch);
-        if ending == GetEnding::Missing
-            && self.is_active()
-            && !self.busy.contains_key(group_id)
-            && let Some(group) = groups.latest(group_id)
-            && group.belief.stored == held
-        {
-            let group_id: Arc<str> = group_id.into();
-            let belief = Belief { stored: StoredEpoch::Uncertain, ..group.belief };
-            let operation = self.new_operation();
-            self.begin(operation, Kind::Doubt(group_id.clone()));
-            self.write(operation, Atomicity::Atomic, [BeliefWrite { group_id, belief }].into());
-        }
-        ending.status()
+        let is_allowed = || may_call && groups.latest(group_id).is_some();
+        self.pushes.arm_if(is_allowed, group_id, epoch.get(), random, now)
     }
 
     /// Whether the group may be removed or converted by records that are written now, as far as its
@@ -323,7 +278,7 @@ impl TopologyManager {
     fn call(&mut self, operation: OperationId, index: usize, now: Monotonic) -> Token {
         let token = self.next_token;
         self.next_token = Token::new(token.leader_epoch(), token.number().saturating_add(1));
-        let ends = self.config.timeout_ms().map(|ms| now.saturating_add(i64::from(ms)));
+        let ends = now.saturating_add(i64::from(self.config.timeout_ms()));
         self.calls.insert(token, PendingCall { operation, index, ends });
         token
     }

@@ -45,7 +45,8 @@ impl TopologyManager {
                 self.write(operation, Atomicity::Atomic, beliefs);
             }
             Err(error) => {
-                if error == PushError::Busy {
+                // Until the plugin may be called nobody is asked anyway.
+                if error == PushError::Busy && self.may_call(now) {
                     let epoch = request.topology_epoch;
                     self.pushes.arm_if_not_active(request.group_id, epoch, random, now);
                 }

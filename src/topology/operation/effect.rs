@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::OperationId;
 use crate::error_code::ErrorCode;
-use crate::topology::call::{DeleteCall, SetCall};
+use crate::topology::call::{DeleteCall, SetCall, Token};
 use crate::topology::epoch::Belief;
 use crate::topology::push::PushError;
 
@@ -109,4 +109,20 @@ pub enum Effect {
         /// The cycle.
         operation: OperationId,
     },
+}
+
+impl Effect {
+    /// The token of the plugin call that it is, if it is one.
+    pub(in crate::topology) const fn call(&self) -> Option<Token> {
+        match self {
+            Self::Set { call, .. } => Some(call.token()),
+            Self::Delete(call) => Some(call.token()),
+            _ => None,
+        }
+    }
+
+    /// Whether it ends an operation: it is neither a write, nor a wait, nor a call.
+    pub(in crate::topology) const fn is_answer(&self) -> bool {
+        !matches!(self, Self::Write { .. } | Self::AwaitCommit { .. }) && self.call().is_none()
+    }
 }

@@ -99,6 +99,8 @@ pub(super) enum Progress {
     Failed,
     /// The plugin deleted it, and then another operation began on it, which has the last word.
     Overtaken,
+    /// The plugin was not called: the shard left before.
+    Uncalled,
 }
 
 impl Operation {
@@ -140,6 +142,18 @@ impl Operation {
             }
             _ => false,
         }
+    }
+
+    /// Whether it waits for the plugin to set this epoch of this group.
+    pub(super) fn awaits_set(&self, of: &Arc<str>, set: TopologyEpoch) -> bool {
+        matches!(&self.kind, Kind::Push(Push { group_id, epoch, step: PushStep::Calling })
+            if group_id == of && *epoch == set)
+    }
+
+    /// Whether it waits for the plugin to delete this group, which has this place.
+    pub(super) fn awaits_delete(&self, of: &Arc<str>, index: usize) -> bool {
+        matches!(&self.kind, Kind::Deletion(Deletion { step: DeletionStep::Calling { groups, .. }, .. })
+            if groups.get(index).is_some_and(|it| it.group_id == *of))
     }
 
     /// The groups that it gave free before it was through with them, each with its place.

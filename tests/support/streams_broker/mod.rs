@@ -11,8 +11,8 @@ pub(crate) use plugin::{Behaviour, CallNumber};
 
 use group::Shard;
 use kafka_coordination::topology::{
-    Atomicity, Belief, BeliefWrite, Effect, Heartbeat, OperationId, StoredEpoch, TopologyConfig,
-    TopologyEpoch, TopologyManager, answered,
+    Atomicity, Belief, BeliefWrite, Effect, GetEnding, Heartbeat, OperationId, StoredEpoch,
+    TopologyConfig, TopologyEpoch, TopologyManager, answered,
 };
 use kafka_coordination::{ErrorCode, Monotonic, Random};
 use log::Log;
@@ -209,6 +209,18 @@ impl Broker {
         for then in self.log.overdue(self.now) {
             self.ready.push_back((then, Err(ErrorCode::RequestTimedOut)));
         }
+        self.run();
+    }
+
+    /// The manager's deadlines are looked at.
+    pub(crate) fn tick(&mut self) {
+        self.manager.handle_timeout(&self.log.groups(), &mut Least, self.now);
+        self.run();
+    }
+
+    /// The plugin says that it holds nothing of this epoch, be that true or not.
+    pub(crate) fn miss(&mut self, group_id: &str, epoch: TopologyEpoch) {
+        self.manager.described(group_id, epoch, GetEnding::Missing, &self.log.groups());
         self.run();
     }
 

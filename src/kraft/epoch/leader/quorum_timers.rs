@@ -42,9 +42,9 @@ pub(super) struct BeginQuorum {
 }
 
 impl BeginQuorum {
-    /// At once, and then each half of a fetch time-out.
+    /// At once, and then each half of a fetch time-out, but not all the time.
     pub(super) fn new(fetch_timeout_ms: u32, now: Monotonic) -> Self {
-        Self { timer: Timer::new(0, now), period_ms: i64::from(fetch_timeout_ms / 2) }
+        Self { timer: Timer::new(0, now), period_ms: i64::from(fetch_timeout_ms / 2).max(1) }
     }
 
     pub(super) const fn deadline(&self) -> Monotonic {

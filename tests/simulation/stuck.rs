@@ -1,0 +1,68 @@
+//! The one way in which a cluster that is whole cannot go on: that of Kafka, which the crate shares.
+//!
+//! A leader that wrote its own removal and crashed before enough of the others had it is no voter by its own log: it stands
+//! for no election any more. It votes as every replica does, but for no shorter log than its own, and theirs are. Without
+//! its vote nobody is elected, if the voters that the others know need it.
+
+use crate::node::Node;
+use kafka_coordination::kraft::{EpochStateKind, OffsetAndEpoch, Replica, ReplicaKey, VoterSet};
+
+/// A replica, with what counts for elections.
+struct Standing<'a> {
+    key: ReplicaKey,
+    end: OffsetAndEpoch,
+    /// The last voters in its log, and those before them.
+    voters: &'a VoterSet,
+    before: Option<&'a VoterSet>,
+}
+
+impl<'a> Standing<'a> {
+    fn new(node: &Node, replica: &'a Replica) -> Self {
+        let control = replica.control_log();
+        let sets: Vec<_> = control.voter_sets().map(|(_, voters)| voters).collect();
+        let before = sets.len().checked_sub(2).map(|place| sets[place]);
+        Self { key: node.key(), end: replica.log().end(), voters: control.voters(), before }
+    }
+
+    fn is_voter(&self) -> bool {
+        self.voters.is_voter(&self.key)
+    }
+
+    /// Whether these voters would elect it: a majority of them is there, with logs that are no longer than its own.
+    fn is_electable_by(&self, voters: &VoterSet, all: &[Self]) -> bool {
+        let grants = |other: &&Self| voters.is_voter(&other.key) && other.end <= self.end;
+        voters.is_voter(&self.key) && all.iter().filter(grants).count() >= voters.majority()
+    }
+
+    /// Whether it would be elected if it had not removed itself.
+    fn is_kept_out_by_its_removal(&self, all: &[Self]) -> bool {
+        let removed = self.before.and_then(|before| before.remove_voter(&self.key).ok());
+        removed.as_ref() == Some(self.voters)
+            && self.before.is_some_and(|before| self.is_electable_by(before, all))
+    }
+}
+
+/// Why nobody can ever lead again; none if somebody does or can: all replicas are up, nobody would be elected, and the
+/// longest log is that of a replica that is kept out by nothing but its own removal.
+pub(crate) fn why_stuck(nodes: &[Node]) -> Option<String> {
+    let replicas: Option<Vec<_>> =
+        nodes.iter().map(|node| Some((node, node.replica.as_ref()?))).collect();
+    let replicas = replicas?;
+    let leads = |(_, replica): &(&Node, &Replica)| {
+        replica.quorum().state().kind() == EpochStateKind::Leader
+    };
+    if replicas.iter().any(leads) {
+        return None;
+    }
+    let all: Vec<_> = replicas.iter().map(|(node, replica)| Standing::new(node, replica)).collect();
+    let end = all.iter().map(|standing| standing.end).max()?;
+    if all.iter().any(|it| it.is_electable_by(it.voters, &all) || it.is_voter() && it.end == end) {
+        return None;
+    }
+    let removed = all.iter().find(|it| it.end == end && it.is_kept_out_by_its_removal(&all))?;
+    Some(format!(
+        "{} has removed itself from {:?}",
+        removed.key,
+        removed.before?.ids().collect::<Vec<_>>()
+    ))
+}
