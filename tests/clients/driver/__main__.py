@@ -3,7 +3,6 @@
 import argparse
 import os
 import shutil
-import signal
 import sys
 from contextlib import contextmanager
 from itertools import count
@@ -11,12 +10,13 @@ from itertools import count
 import exactly_once
 import groups
 import scenarios
-from broker import Broker, Elsewhere, build
+from broker import Broker, Elsewhere
 from client import Client, Failed
-from kinds import KINDS, WORK, Missing
+from kinds import KINDS, WORK
 from members import Group, Member
 from process import Died, kill_all
-from report import Report
+from programs import Missing, build, limit
+from seen import SeenReport
 
 # The whole run, installation included, is over by then.
 RUN_SECONDS = 1800
@@ -25,11 +25,11 @@ RUN_SECONDS = 1800
 def main():
     options = arguments()
     limit(RUN_SECONDS)
-    report = Report()
+    report = SeenReport()
     logs = WORK / "logs"
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True, exist_ok=True)
-    program = None if options.against else options.program or build()
+    program = None if options.against else options.program or build("broker")
     commands = installed(report, options.clients)
 
     @contextmanager
@@ -117,17 +117,6 @@ def stored():
     directory = WORK / "data"
     shutil.rmtree(directory, ignore_errors=True)
     return "--data-dir", str(directory), "--segment-bytes", "262144", "--drop-responses", "0.05"
-
-
-def limit(seconds):
-    """Lets the run end by itself, its children with it, at a signal as much as at the time limit."""
-
-    def stop(number, _):
-        sys.exit(f"stopped by {signal.Signals(number).name}")
-
-    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
-    signal.alarm(seconds)
 
 
 def installed(report, names):

@@ -1,29 +1,11 @@
-"""The example broker: built once, one process a scenario, its counters read while clients are connected."""
+"""The example broker: one process a scenario, its counters read while clients are connected."""
 
 import json
 import re
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 from process import Died, Process
-
-ROOT = Path(__file__).resolve().parents[3]
-
-
-def build():
-    """Builds the broker and returns the path of the program."""
-    command = ["cargo", "build", "--locked", "--release", "--example", "broker", "--features", "wire"]
-    command.append("--message-format=json")
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    if built.returncode != 0:
-        sys.exit("the broker cannot be built")
-    for message in map(json.loads, built.stdout.splitlines()):
-        if message.get("executable") and message["target"]["name"] == "broker":
-            return Path(message["executable"])
-    sys.exit("cargo names no broker among what it has built")
 
 
 class Broker:

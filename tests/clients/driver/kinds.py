@@ -1,18 +1,17 @@
 """The clients: how each is installed at its pinned version, and what it does with fetch sessions."""
 
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Callable
+
+from programs import run
 
 HERE = Path(__file__).resolve().parents[1]
 WORK = HERE / ".work"
 
-
-class Missing(Exception):
-    """The client cannot be installed here."""
+_run = partial(run, directory=HERE)
 
 
 @dataclass(frozen=True)
@@ -30,26 +29,6 @@ class Kind:
     install: Callable[[], list]
 
 
-def _run(*command, directory=HERE):
-    program = shutil.which(command[0])
-    if program is None:
-        raise Missing(f"{command[0]} is not installed")
-    try:
-        finished = subprocess.run(
-            [program, *command[1:]],
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-        )
-    except subprocess.TimeoutExpired:
-        raise Missing(f"{command[0]} did not end in time") from None
-    if finished.returncode != 0:
-        raise Missing(f"{' '.join(command[:3])} failed: " + " | ".join(finished.stdout.splitlines()[-5:]))
-
-
 def _java():
     jars, classes = WORK / "java" / "jars", WORK / "java" / "classes"
     _run("mvn", "-B", "-q", "-f", "java/pom.xml", "dependency:copy-dependencies", f"-DoutputDirectory={jars}")
@@ -59,8 +38,8 @@ def _java():
 
 def _go():
     program = WORK / "go" / "client"
-    _run("go", "build", "-mod=readonly", "-o", str(program), ".", directory=HERE / "go")
-    _run("go", "build", "-mod=readonly", "-o", str(program.with_name("member")), "./member", directory=HERE / "go")
+    run("go", "build", "-mod=readonly", "-o", str(program), ".", directory=HERE / "go")
+    run("go", "build", "-mod=readonly", "-o", str(program.with_name("member")), "./member", directory=HERE / "go")
     return [str(program)]
 
 

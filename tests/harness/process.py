@@ -13,12 +13,20 @@ class Died(Exception):
     """The process ended, or said nothing in time."""
 
 
-class Process:
-    """A child whose output arrives as a queue of lines; what it says on standard error goes to a file."""
+class Silent(Died):
+    """The process said nothing in time."""
 
-    def __init__(self, name, command, log, directory=None):
+
+class Process:
+    """A child whose output arrives as a queue of lines; what it says on standard error goes to a file.
+
+    With `logged` all that it says does.
+    """
+
+    def __init__(self, name, command, log, directory=None, logged=False):
         self.name = name
         self._log = log
+        self._logged = logged
         with log.open("ab") as errors:
             self._child = subprocess.Popen(
                 command,
@@ -35,6 +43,9 @@ class Process:
 
     def _read(self):
         for line in self._child.stdout:
+            if self._logged:
+                with self._log.open("a") as log:
+                    log.write(line)
             self._lines.put(line.rstrip("\n"))
         self._lines.put(None)
 
@@ -52,10 +63,13 @@ class Process:
         try:
             line = self._lines.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
-            raise Died(f"{self.name} said nothing in time; {self.last_words()}") from None
+            raise Silent(f"{self.name} said nothing in time; {self.last_words()}") from None
         if line is None:
             raise Died(f"{self.name} ended early; {self.last_words()}")
         return line
+
+    def running(self):
+        return self._child.poll() is None
 
     def ended(self, seconds):
         """Waits for the end; the exit code, or none where the process had to be killed."""
@@ -67,7 +81,7 @@ class Process:
 
     def kill(self):
         """Ends the process at once, if it has not ended."""
-        if self._child.poll() is None:
+        if self.running():
             self._child.kill()
             self._child.wait()
 
