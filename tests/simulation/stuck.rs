@@ -43,7 +43,7 @@ impl<'a> Standing<'a> {
 }
 
 /// Why nobody can ever lead again; none if somebody does or can: all replicas are up, nobody would be elected, and the
-/// longest log is that of a replica that is kept out by nothing but its own removal.
+/// longest log, those of observers apart, is that of a replica that is kept out by nothing but its own removal.
 pub(crate) fn why_stuck(nodes: &[Node]) -> Option<String> {
     let replicas: Option<Vec<_>> =
         nodes.iter().map(|node| Some((node, node.replica.as_ref()?))).collect();
@@ -55,11 +55,15 @@ pub(crate) fn why_stuck(nodes: &[Node]) -> Option<String> {
         return None;
     }
     let all: Vec<_> = replicas.iter().map(|(node, replica)| Standing::new(node, replica)).collect();
-    let end = all.iter().map(|standing| standing.end).max()?;
-    if all.iter().any(|it| it.is_electable_by(it.voters, &all) || it.is_voter() && it.end == end) {
+    if all.iter().any(|it| it.is_electable_by(it.voters, &all)) {
         return None;
     }
-    let removed = all.iter().find(|it| it.end == end && it.is_kept_out_by_its_removal(&all))?;
+    let removed =
+        all.iter().filter(|it| it.is_kept_out_by_its_removal(&all)).max_by_key(|it| it.end)?;
+    // Others that are no voters may have fetched more from it, which nobody counts.
+    if all.iter().any(|it| it.is_voter() && it.end >= removed.end) {
+        return None;
+    }
     Some(format!(
         "{} has removed itself from {:?}",
         removed.key,
