@@ -99,7 +99,8 @@ pub enum Effect {
     OpenSnapshot(OffsetAndEpoch),
     /// Add bytes to the snapshot that is being received.
     WriteSnapshot(Bytes),
-    /// The snapshot that is being received is complete: make it durable, let the log start at its end, then call
+    /// The snapshot that is being received is complete and ahead of the whole log: make it durable, let the log start at its
+    /// end, empty, then call
     /// [`Replica::snapshot_installed`](super::Replica::snapshot_installed) with its control records.
     InstallSnapshot(OffsetAndEpoch),
     /// The snapshot that is being received is not wanted any more.
