@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../tests/replica/operations.rs"]
+#[path = "../../tests/replica/operations/mod.rs"]
 mod operations;
 
 fuzz_target!(|bytes: &[u8]| operations::follow(bytes));

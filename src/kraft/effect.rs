@@ -99,9 +99,9 @@ pub enum Effect {
     OpenSnapshot(OffsetAndEpoch),
     /// Add bytes to the snapshot that is being received.
     WriteSnapshot(Bytes),
-    /// The snapshot that is being received is complete: read it to its end, for a damaged one must not take the log's
-    /// place; make it durable; if the log [is behind it](super::LogIndex::is_behind), let the log start at its end; then
-    /// call [`Replica::snapshot_installed`](super::Replica::snapshot_installed) with its control records.
+    /// The snapshot that is being received is complete and ahead of the whole log: read it to its end, for a damaged one must
+    /// not take the log's place; make it durable, let the log start at its end, empty, then call
+    /// [`Replica::snapshot_installed`](super::Replica::snapshot_installed) with its control records.
     InstallSnapshot(OffsetAndEpoch),
     /// The snapshot that is being received is not wanted any more.
     DropSnapshot,
