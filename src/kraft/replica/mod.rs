@@ -249,7 +249,8 @@ impl Replica {
     /// An observer does not stand for election. If a leader crashes after it wrote its own removal, and before enough of
     /// the others have it, they cannot be elected without its vote, which it gives to no shorter log: nothing is lost,
     /// and nobody leads, as with Kafka. So a leader is better stopped by [`shut_down`](Self::shut_down), or removed once
-    /// another one leads.
+    /// another one leads. Nor does an observer grant pre-votes once it has fetched from its leader (KIP-996), also if a leader
+    /// that is gone for good had made it a voter and it does not know.
     pub fn is_observer(&self) -> bool {
         self.quorum.is_observer(self.latest_voters())
     }
