@@ -1,12 +1,12 @@
 //! What is done otherwise than in Kafka, and why nobody minds.
 
 use crate::driver::broker_of;
-use crate::one::{Least, One, PUSH, at, drain, manager};
+use crate::one::{Least, One, PUSH, at, drain, heartbeat, manager};
 use crate::streams_broker::{Behaviour, Broker, Event, Group, Response};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::topology::{
-    Belief, ClassicJoin, DescriptionStatus, Effect, Ending, Fencing, GetEnding, Heartbeat, Life,
-    StoredEpoch, TopologyEpoch,
+    Belief, ClassicJoin, DescriptionStatus, Effect, Ending, Fencing, GetEnding, Life, StoredEpoch,
+    TopologyEpoch,
 };
 use std::collections::BTreeMap;
 
@@ -227,16 +227,7 @@ fn a_get_that_found_nothing_long_ago_changes_nothing() {
 fn a_push_of_what_is_stored_ends_the_window_in_which_it_was_asked_for() {
     let mut manager = manager(Fencing::Tokens, None);
     let mut group = One::new(3, Life::Live);
-    let heartbeat = Heartbeat {
-        group_id: "g",
-        version: 1,
-        member_epoch: 1,
-        error: ErrorCode::None,
-        statuses: &[],
-        current: TopologyEpoch::new(3),
-        belief: Belief::NEW,
-    };
-    assert!(manager.heartbeat(&heartbeat, &group, &mut Least, at(0)));
+    assert!(manager.heartbeat(&heartbeat(), &group, &mut Least, at(0)));
     manager.push(&PUSH, &group, &mut Least, at(0));
     assert_eq!(drain(&mut manager, &mut group, at(0)).pushes[0].1, Ok(()));
     assert_eq!(manager.push_window("g"), None);

@@ -1,10 +1,10 @@
 //! Plugins that do not answer or cannot fence, clocks that go back or end.
 
-use crate::one::{Alike, Least, One, PUSH, at, drain, manager};
+use crate::one::{Alike, Least, One, PUSH, at, drain, heartbeat, manager};
 use kafka_coordination::ErrorCode;
 use kafka_coordination::topology::{
     Belief, ClassicJoin, Cleanup, Description, Effect, Ending, Fencing, Heartbeat, InMemoryPlugin,
-    Life, PushError, PushRequest, TopologyConfig, TopologyEpoch, TopologyManager,
+    Life, PushError, PushRequest, TopologyConfig, TopologyManager,
 };
 
 #[test]
@@ -44,15 +44,7 @@ fn without_fencing_nothing_is_called_until_old_calls_are_over() {
     let mut manager = manager(Fencing::Lifetime { lifetime_ms: 5_000 }, None);
     let mut group = One::new(-2, Life::Live);
     manager.observe("g", group.0.as_ref());
-    let heartbeat = Heartbeat {
-        group_id: "g",
-        version: 1,
-        member_epoch: 1,
-        error: ErrorCode::None,
-        statuses: &[],
-        current: TopologyEpoch::new(3),
-        belief: group.0.unwrap().belief,
-    };
+    let heartbeat = Heartbeat { belief: group.0.unwrap().belief, ..heartbeat() };
     assert!(
         !manager.heartbeat(&heartbeat, &group, &mut Least, at(4_999)),
         "the push would be refused"
@@ -216,15 +208,7 @@ fn the_answer_to_a_call_of_another_shard_changes_nothing() {
 #[test]
 fn nothing_is_kept_of_groups_that_are_not_there() {
     let mut manager = manager(Fencing::Tokens, None);
-    let heartbeat = Heartbeat {
-        group_id: "gone",
-        version: 1,
-        member_epoch: 1,
-        error: ErrorCode::None,
-        statuses: &[],
-        current: TopologyEpoch::new(3),
-        belief: Belief::NEW,
-    };
+    let heartbeat = Heartbeat { group_id: "gone", ..heartbeat() };
     assert!(!manager.heartbeat(&heartbeat, &One(None), &mut Least, at(0)));
     assert_eq!(manager.push_window("gone"), None);
 
@@ -256,17 +240,8 @@ fn nothing_is_kept_of_groups_that_are_not_there() {
 fn a_clock_that_goes_back_makes_windows_longer_and_does_no_harm() {
     let mut manager = manager(Fencing::Tokens, Some(1_000));
     let mut group = One::new(-1, Life::Live);
-    let heartbeat = Heartbeat {
-        group_id: "g",
-        version: 1,
-        member_epoch: 1,
-        error: ErrorCode::None,
-        statuses: &[],
-        current: TopologyEpoch::new(3),
-        belief: Belief::NEW,
-    };
-    assert!(manager.heartbeat(&heartbeat, &group, &mut Least, at(100_000)));
-    assert!(!manager.heartbeat(&heartbeat, &group, &mut Least, at(i64::MIN)));
+    assert!(manager.heartbeat(&heartbeat(), &group, &mut Least, at(100_000)));
+    assert!(!manager.heartbeat(&heartbeat(), &group, &mut Least, at(i64::MIN)));
     manager.push(&PUSH, &group, &mut Least, at(i64::MAX));
     assert_eq!(drain(&mut manager, &mut group, at(i64::MIN)).sets.len(), 1);
     manager.handle_timeout(&group, &mut Least, at(i64::MAX));

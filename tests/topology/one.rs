@@ -1,10 +1,10 @@
 //! A manager of one group, or of a few alike, step by step.
 
 use kafka_coordination::topology::{
-    Belief, DeleteCall, Description, Effect, Fencing, Groups, Life, OperationId, Plugin, PushError,
-    PushRequest, SetCall, StreamsGroup, TopologyConfig, TopologyEpoch, TopologyManager,
+    Belief, DeleteCall, Description, Effect, Fencing, Groups, Heartbeat, Life, OperationId, Plugin,
+    PushError, PushRequest, SetCall, StreamsGroup, TopologyConfig, TopologyEpoch, TopologyManager,
 };
-use kafka_coordination::{Monotonic, Random};
+use kafka_coordination::{ErrorCode, Monotonic, Random};
 use std::num::NonZeroU32;
 
 pub(crate) const PUSH: PushRequest<'static> = PushRequest {
@@ -13,6 +13,19 @@ pub(crate) const PUSH: PushRequest<'static> = PushRequest {
     topology_epoch: 3,
     description: Description::WellFormed,
 };
+
+/// Of a group at epoch 3 of which nothing is stored.
+pub(crate) fn heartbeat() -> Heartbeat<'static> {
+    Heartbeat {
+        group_id: "g",
+        version: 1,
+        member_epoch: 1,
+        error: ErrorCode::None,
+        statuses: &[],
+        current: TopologyEpoch::new(3),
+        belief: Belief::NEW,
+    }
+}
 
 pub(crate) struct Least;
 

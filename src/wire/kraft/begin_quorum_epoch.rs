@@ -7,11 +7,11 @@ use kafka_protocol::messages::begin_quorum_epoch_response::{self, NodeEndpoint};
 use kafka_protocol::messages::{BeginQuorumEpochRequest as Message, BeginQuorumEpochResponse};
 use uuid::Uuid;
 
-use super::partition::{self, Origin, node_endpoints, only, topic_name};
+use super::partition::{self, Origin, listeners, node_endpoints, only, topic_name};
 use super::requests::text;
 use crate::kraft::{
-    Answer, BeginQuorumEpochRequest, BlankListenerName, Endpoint, Endpoints, Host, Node,
-    ReplicaKey, RequestHeader,
+    Answer, BeginQuorumEpochRequest, BlankListenerName, Endpoints, Host, Node, ReplicaKey,
+    RequestHeader,
 };
 
 node_endpoints!(NodeEndpoint);
@@ -64,17 +64,11 @@ pub(super) fn request(begin: &BeginQuorumEpochRequest, cluster_id: &str) -> Mess
     let topic = begin_quorum_epoch_request::TopicData::default()
         .with_topic_name(topic_name())
         .with_partitions(vec![partition]);
-    let endpoint = |endpoint: &Endpoint| {
-        LeaderEndpoint::default()
-            .with_name(text(endpoint.listener.as_str()))
-            .with_host(text(&endpoint.host))
-            .with_port(endpoint.port)
-    };
     Message::default()
         .with_cluster_id(Some(text(cluster_id)))
         .with_voter_id(begin.voter.map_or(-1, |voter| voter.id).into())
         .with_topics(vec![topic])
-        .with_leader_endpoints(begin.leader_endpoints.iter().map(endpoint).collect())
+        .with_leader_endpoints(listeners!(LeaderEndpoint, begin.leader_endpoints))
 }
 
 pub(super) fn answer(message: &BeginQuorumEpochResponse) -> Answer<()> {

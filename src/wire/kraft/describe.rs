@@ -7,12 +7,9 @@ use kafka_protocol::messages::{DescribeQuorumRequest, DescribeQuorumResponse};
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
-use super::requests::text;
+use super::partition::{is_metadata, listeners, only, topic_name};
 use crate::error_code::ErrorCode;
-use crate::kraft::{Endpoint, NodeDescription, QuorumDescription, ReplicaDescription};
-
-/// The topic of the metadata log, which has one partition.
-const METADATA_TOPIC: &str = "__cluster_metadata";
+use crate::kraft::{NodeDescription, QuorumDescription, ReplicaDescription};
 
 /// The answer to `DescribeQuorum`: of a replica that leads, its description at the version of the
 /// request; of another, that it does not lead. Every other partition than that of the metadata log is
@@ -31,17 +28,16 @@ pub fn describe_quorum_response(
         Some(description) => (partition(description), description.nodes.iter().map(node).collect()),
         None => (failed(0, ErrorCode::NotLeaderOrFollower), [].into()),
     };
-    let topic = TopicData::default()
-        .with_topic_name(text(METADATA_TOPIC).into())
-        .with_partitions([partition].into());
+    let topic =
+        TopicData::default().with_topic_name(topic_name()).with_partitions([partition].into());
     DescribeQuorumResponse::default().with_topics([topic].into()).with_nodes(nodes)
 }
 
 /// Whether the request is about the partition of the metadata log, and nothing else.
 fn asks_for_metadata(request: &DescribeQuorumRequest) -> bool {
-    let [topic] = request.topics.as_slice() else { return false };
-    let [partition] = topic.partitions.as_slice() else { return false };
-    topic.topic_name.as_str() == METADATA_TOPIC && partition.partition_index == 0
+    let Some(topic) = only(&request.topics) else { return false };
+    let Some(partition) = only(&topic.partitions) else { return false };
+    is_metadata(&topic.topic_name, partition.partition_index)
 }
 
 fn unknown_partitions(request: &DescribeQuorumRequest) -> DescribeQuorumResponse {
@@ -81,13 +77,7 @@ fn replica(replica: &ReplicaDescription) -> ReplicaState {
 }
 
 fn node(node: &NodeDescription) -> Node {
-    let listener = |endpoint: &Endpoint| {
-        Listener::default()
-            .with_name(text(endpoint.listener.as_str()))
-            .with_host(text(&endpoint.host))
-            .with_port(endpoint.port)
-    };
     Node::default()
         .with_node_id(node.node_id.into())
-        .with_listeners(node.endpoints.iter().map(listener).collect())
+        .with_listeners(listeners!(Listener, node.endpoints))
 }

@@ -7,10 +7,10 @@ use kafka_protocol::messages::end_quorum_epoch_response::{self, NodeEndpoint};
 use kafka_protocol::messages::{EndQuorumEpochRequest as Message, EndQuorumEpochResponse};
 use uuid::Uuid;
 
-use super::partition::{self, Origin, node_endpoints, only, topic_name};
+use super::partition::{self, Origin, listeners, node_endpoints, only, topic_name};
 use super::requests::text;
 use crate::kraft::{
-    Answer, BlankListenerName, EndQuorumEpochRequest, Endpoint, Endpoints, Host, Node, ReplicaKey,
+    Answer, BlankListenerName, EndQuorumEpochRequest, Endpoints, Host, Node, ReplicaKey,
     RequestHeader,
 };
 
@@ -82,16 +82,10 @@ pub(super) fn request(end: &EndQuorumEpochRequest, cluster_id: &str) -> Message 
     let topic = end_quorum_epoch_request::TopicData::default()
         .with_topic_name(topic_name())
         .with_partitions(vec![partition]);
-    let endpoint = |endpoint: &Endpoint| {
-        LeaderEndpoint::default()
-            .with_name(text(endpoint.listener.as_str()))
-            .with_host(text(&endpoint.host))
-            .with_port(endpoint.port)
-    };
     Message::default()
         .with_cluster_id(Some(text(cluster_id)))
         .with_topics(vec![topic])
-        .with_leader_endpoints(end.leader_endpoints.iter().map(endpoint).collect())
+        .with_leader_endpoints(listeners!(LeaderEndpoint, end.leader_endpoints))
 }
 
 pub(super) fn answer(message: &EndQuorumEpochResponse) -> Answer<()> {

@@ -110,3 +110,18 @@ macro_rules! node_endpoints {
 }
 
 pub(super) use node_endpoints;
+
+/// Endpoints as listeners of a message, of which each has a type of its own.
+macro_rules! listeners {
+    ($listener:ty, $endpoints:expr) => {{
+        let listener = |endpoint: &$crate::kraft::Endpoint| {
+            <$listener>::default()
+                .with_name($crate::wire::kraft::requests::text(endpoint.listener.as_str()))
+                .with_host($crate::wire::kraft::requests::text(&endpoint.host))
+                .with_port(endpoint.port)
+        };
+        $endpoints.iter().map(listener).collect()
+    }};
+}
+
+pub(super) use listeners;

@@ -10,9 +10,10 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
+use super::partition::listeners;
 use crate::kraft::{
-    Acknowledge, AddVoter, BlankListenerName, Endpoint, Endpoints, ListenerName, RemoveVoter,
-    ReplicaKey, UpdateVoter,
+    Acknowledge, AddVoter, BlankListenerName, Endpoints, ListenerName, RemoveVoter, ReplicaKey,
+    UpdateVoter,
 };
 
 /// What an `AddRaftVoter` request asks for; [`decode_add_voter`](super::decode_add_voter) tells when it
@@ -68,18 +69,12 @@ pub fn update_voter(
 /// The `AddRaftVoter` request that asks for this. When it is answered is encoded apart: see
 /// [`encode_add_voter`](super::encode_add_voter). Kafka's leaders pass over the time-out.
 pub fn add_voter_request(add: &AddVoter<'_>, timeout_ms: i32) -> AddRaftVoterRequest {
-    let listener = |endpoint: &Endpoint| {
-        AddListener::default()
-            .with_name(text(endpoint.listener.as_str()))
-            .with_host(text(&endpoint.host))
-            .with_port(endpoint.port)
-    };
     AddRaftVoterRequest::default()
         .with_cluster_id(add.cluster_id.map(text))
         .with_timeout_ms(timeout_ms)
         .with_voter_id(add.voter.id)
         .with_voter_directory_id(Uuid::from_u128(add.voter.directory_bits()))
-        .with_listeners(add.endpoints.iter().map(listener).collect())
+        .with_listeners(listeners!(AddListener, add.endpoints))
 }
 
 /// The `RemoveRaftVoter` request that asks for this.
@@ -104,13 +99,7 @@ pub(super) fn update_message(
     endpoints: &Endpoints,
     (min, max): (i16, i16),
 ) -> UpdateRaftVoterRequest {
-    let listener = |endpoint: &Endpoint| {
-        Listener::default()
-            .with_name(text(endpoint.listener.as_str()))
-            .with_host(text(&endpoint.host))
-            .with_port(endpoint.port)
-    };
-    let listeners: Vec<_> = endpoints.iter().map(listener).collect();
+    let listeners: Vec<_> = listeners!(Listener, endpoints);
     let versions = KRaftVersionFeature::default()
         .with_min_supported_version(min)
         .with_max_supported_version(max);
